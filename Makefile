@@ -1,0 +1,44 @@
+# make setup | bench | test | publish | preview | help
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The rows and benchmarks of `make bench`; see README.md.
+ROWS ?=
+BENCH ?=
+
+.PHONY: help setup bench test test-fast test-gpu check-workload lint publish preview clean
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+setup: ## create .venv and install the tools (seconds when nothing changed)
+	@tools/setup.sh
+
+bench: setup ## measure the starter rows, publish, say where the site is (ROWS="jax==0.10.2 …" BENCH="regex …")
+	@$(BIN)/python -m bumps bench $(foreach row,$(ROWS),--row '$(row)') $(foreach regex,$(BENCH),--bench '$(regex)')
+
+test: setup lint ## ruff and every test
+	@$(BIN)/python -m pytest
+
+test-fast: setup lint ## ruff and the tests that build no environment and start no browser
+	@$(BIN)/python -m pytest -m 'not end_to_end and not browser and not gpu'
+
+test-gpu: setup ## the self-test on an NVIDIA GPU
+	@$(BIN)/python -m pytest -m gpu
+
+lint: setup
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+check-workload: setup ## correctness and audits of one workload file (FILE=benchmarks/…)
+	@$(BIN)/python -m bumps check-workload '$(FILE)'
+
+publish: setup ## write the site from the stored results
+	@$(BIN)/asv publish
+
+preview: setup ## serve the site on localhost
+	@$(BIN)/asv preview
+
+clean: ## remove environments, site and caches (results stay)
+	rm -rf env html .cache .asv-cache node_modules .test-output
