@@ -1,0 +1,1 @@
+"""What changed: results into verdicts, pages and alerts; the driver of asv."""

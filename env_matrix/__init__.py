@@ -1,0 +1,1 @@
+"""What is installed: releases, constraints and the asv environments that hold one row each."""
