@@ -1,0 +1,189 @@
+"""Whether a workload computes what its float64 NumPy reference says, within what its precision allows.
+
+`python -m benchmarks.correctness [WORKLOAD…]` checks the smallest size of every workload in the running environment and
+prints one line a check; exit status 1 when one fails.
+"""
+
+import argparse
+import functools
+import importlib
+import inspect
+import itertools
+import math
+import pkgutil
+import sys
+
+import numpy
+
+from . import frameworks
+
+# Half the spacing of the numbers around 1: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., table 2.1;
+# tf32 keeps fp16's ten fraction bits.
+UNIT_ROUNDOFF = {"bf16": 2.0**-8, "fp16": 2.0**-11, "tf32": 2.0**-11, "fp32": 2.0**-24, "fp64": 2.0**-53}
+# Roundings are taken to add up like a random walk; the factor leaves room for cancellation in a sum.
+SAFETY = 8
+# Of the five-point difference in float64: rounding is about 1e-16/1e-4 relative to the value, which may be a thousand
+# times the derivative; truncation is of fourth order in the step.
+DIFFERENCE_ERROR = 1e-8
+# Relative to the root mean square of the input.
+DIFFERENCE_STEP = 1e-4
+DIRECTIONS = 3
+
+
+class Disagreement(AssertionError):
+    """A result is further from the float64 reference than its precision explains."""
+
+
+def tolerance(precision, rounding_steps, sum_length=1):
+    """Relative error in the Euclidean norm that `rounding_steps` roundings in sequence explain.
+
+    Sums of `sum_length` terms are accumulated in float32 for the narrower types, which adds nothing visible; in fp32
+    and fp64 each addition rounds too.
+    """
+    if precision in ("fp32", "fp64"):
+        rounding_steps = rounding_steps * sum_length
+    return SAFETY * UNIT_ROUNDOFF[precision] * math.sqrt(rounding_steps)
+
+
+def relative_error(found, wanted):
+    """‖found − wanted‖ / ‖wanted‖; infinite for shapes that differ and for results that are not finite."""
+    if numpy.shape(found) != numpy.shape(wanted):
+        return math.inf
+    found = numpy.asarray(found, dtype=numpy.float64)
+    wanted = numpy.asarray(wanted, dtype=numpy.float64)
+    error = numpy.linalg.norm((found - wanted).ravel())
+    scale = numpy.linalg.norm(wanted.ravel())
+    if not math.isfinite(error):
+        return math.inf
+    return error / scale if scale else error
+
+
+def fetch_all(adapter, values):
+    """Return the device's inputs as float64 (or integer) NumPy arrays: rounded as the step sees them."""
+    return {
+        name: fetch_all(adapter, value) if isinstance(value, dict) else adapter.fetch(value)
+        for name, value in values.items()
+    }
+
+
+def check_forward(computation, adapter, precision, size, inputs, value):
+    """Return (relative error, tolerance) of a forward result against the reference."""
+    wanted = computation.numpy(numpy, **fetch_all(adapter, inputs))
+    sum_length = computation.sum_length(**computation.sizes[size].dimensions)
+    return relative_error(adapter.fetch(value), wanted), tolerance(precision, computation.rounding_steps, sum_length)
+
+
+def check_gradient(computation, adapter, precision, size, inputs, cotangent, gradients):
+    """Return (error, tolerance) of a vector-Jacobian product against differences of the float64 reference.
+
+    For random normal directions v, ⟨gradient, v⟩ is compared with the five-point difference of ⟨cotangent, f⟩ along v
+    (Abramowitz and Stegun, Handbook of Mathematical Functions, 25.3.6); the error is the root mean square over
+    directions relative to ‖gradient‖, which is what ⟨gradient, v⟩ has on average. The worst of the inputs counts.
+    """
+    point = fetch_all(adapter, inputs)
+    pulled = adapter.fetch(cotangent)
+    rng = numpy.random.default_rng(1)
+
+    def objective(shifted):
+        return float(numpy.sum(pulled * computation.numpy(numpy, **{**point, **shifted})))
+
+    worst = 0.0
+    for name, gradient in zip(computation.differentiate, gradients, strict=True):
+        gradient = adapter.fetch(gradient)
+        if gradient.shape != numpy.shape(point[name]) or not numpy.isfinite(gradient).all():
+            return math.inf, 0.0
+        step = DIFFERENCE_STEP * (math.sqrt(float(numpy.mean(point[name] ** 2))) or 1.0)
+        errors = []
+        for _ in range(DIRECTIONS):
+            direction = step * rng.standard_normal(gradient.shape)
+            near, far = (
+                objective({name: point[name] + distance * direction})
+                - objective({name: point[name] - distance * direction})
+                for distance in (1, 2)
+            )
+            errors.append(((8 * near - far) / 12 - float(numpy.sum(gradient * direction))) / step)
+        scale = numpy.linalg.norm(gradient.ravel())
+        error = math.sqrt(sum(error * error for error in errors) / DIRECTIONS)
+        worst = max(worst, error / scale if scale else error)
+    # The backward pass has about as many roundings again as the forward pass.
+    sum_length = computation.sum_length(**computation.sizes[size].dimensions)
+    return worst, tolerance(precision, 2 * computation.rounding_steps, sum_length) + DIFFERENCE_ERROR
+
+
+def check(computation, framework, mode, pass_, precision, size, extra=()):
+    """Run one step and compare it with the reference.
+
+    Returns (error, tolerance). Raises Disagreement, or frameworks.Unsupported where the row cannot run it.
+    """
+    from . import workload
+
+    adapter = frameworks.get(framework)
+    for name, value in zip(computation.extra_params, extra, strict=True):
+        setattr(computation, name, value)
+    reason = adapter.why_not(mode, precision) or computation.why_not(adapter, mode, pass_, precision, size)
+    if reason:
+        raise frameworks.Unsupported(reason)
+    adapter.set_precision(precision)
+    inputs = workload.put_all(adapter, computation.arrays(size), precision)
+    error, allowed = computation.check(adapter, mode, pass_, precision, size, inputs)
+    if not error <= allowed:
+        raise Disagreement(f"relative error {error:.2g} against float64, {allowed:.2g} is what {precision} explains")
+    return error, allowed
+
+
+def workloads():
+    """Return the workload classes of this package by name."""
+    from . import workload
+
+    found = {}
+    for module in pkgutil.iter_modules([__file__.rsplit("/", 1)[0]]):
+        if module.ispkg or module.name == "correctness":
+            continue
+        members = vars(importlib.import_module(f"{__package__}.{module.name}")).values()
+        for member in members:
+            if inspect.isclass(member) and issubclass(member, workload.Workload) and not inspect.isabstract(member):
+                found[member.__name__] = member
+    return found
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.correctness", description=__doc__.split("\n\n")[0])
+    known = workloads()
+    parser.add_argument("workload", nargs="*", help=f"of {', '.join(known)}; all without")
+    parser.add_argument("--precision", action="append", choices=frameworks.PRECISIONS)
+    arguments = parser.parse_args(argv)
+    unknown = sorted(set(arguments.workload) - set(known))
+    if unknown:
+        parser.error(f"no workload is called {', '.join(unknown)}; there are {', '.join(known)}")
+    failed = checked = 0
+    for name in arguments.workload or known:
+        computation = known[name]()
+        for label, run in _checks(computation, arguments.precision):
+            try:
+                error, allowed = run()
+            except frameworks.Unsupported as reason:
+                print(f"skipped  {label}: {reason}")
+                continue
+            except Exception as problem:
+                failed += 1
+                print(f"FAILED   {label}: {type(problem).__name__}: {problem}")
+                continue
+            checked += 1
+            print(f"ok       {label}: error {error:.1e}, tolerance {allowed:.1e}", flush=True)
+    print(f"{checked} agree with float64 NumPy, {failed} do not")
+    return 1 if failed or not checked else 0
+
+
+def _checks(computation, precisions):
+    axes = itertools.product(*computation.params, computation.modes, computation.passes)
+    smallest = next(iter(computation.sizes))
+    for *params, mode, pass_ in axes:
+        framework, precision, size, *extra = params
+        if size != smallest or (precisions and precision not in precisions):
+            continue
+        label = " ".join([type(computation).__name__, framework, mode, pass_, precision, size, *map(str, extra)])
+        yield label, functools.partial(check, computation, framework, mode, pass_, precision, size, extra)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+#!/usr/bin/env python
+"""Raise the asv version of every workload whose computation, adapters or timing policy changed.
+
+.venv/bin/python tools/update_versions.py          write benchmarks/versions.json
+.venv/bin/python tools/update_versions.py --check  only say what would change; exit status 1 if anything would
+"""
+
+import argparse
+import json
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import correctness, versions  # noqa: E402  (the project is no installed package)
+
+
+def updated(stored: dict, fingerprints: dict[str, str]) -> dict:
+    """Return the versions to store: raised by one where the fingerprint differs, 1 for a new workload."""
+    result = {}
+    for name, fingerprint in sorted(fingerprints.items()):
+        old = stored.get(name, {"version": 0, "fingerprint": None})
+        changed = old["fingerprint"] != fingerprint
+        result[name] = {"version": old["version"] + changed, "fingerprint": fingerprint}
+    return result
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if something would change")
+    arguments = parser.parse_args()
+    path = pathlib.Path(versions.PATH)
+    stored = json.loads(path.read_text())
+    found = updated(stored, {name: versions.fingerprint(cls) for name, cls in correctness.workloads().items()})
+    changed = sorted(name for name in {*found, *stored} if found.get(name) != stored.get(name))
+    for name in changed:
+        old, new = stored.get(name, {}).get("version"), found.get(name, {}).get("version")
+        print(f"{name}: version {old} -> {new}")
+    if arguments.check:
+        if changed:
+            print("run tools/update_versions.py and commit benchmarks/versions.json")
+        return bool(changed)
+    path.write_text(json.dumps(found, indent=4) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
