@@ -50,6 +50,7 @@ class TorchAdapter:
         if on_gpu and not torch.cuda.is_available():
             raise RuntimeError(f"the row is built for {wanted}, but torch {torch.__version__} sees no GPU")
         self.device = torch.device("cuda" if on_gpu else "cpu")
+        self._backend = "inductor"
         # torch takes one thread a physical core, XLA one a logical CPU of the affinity: equal, or no comparison.
         torch.set_num_threads(available_cpus())
 
@@ -133,7 +134,30 @@ class TorchAdapter:
 
     def compile(self, function, mode):
         """Compile whole: a graph break is an error, and shapes are constants as under jax.jit."""
-        return self.module.compile(function, mode=self.modes[mode], fullgraph=True, dynamic=False)
+        # Modes are inductor's; another backend takes none.
+        inductor_mode = self.modes[mode] if self._backend == "inductor" else None
+        return self.module.compile(function, backend=self._backend, mode=inductor_mode, fullgraph=True, dynamic=False)
+
+    def compile_leniently(self, function):
+        """Compile what torch.compile can follow and let it run the rest eagerly."""
+        return self.module.compile(function, backend=self._backend)
+
+    @contextlib.contextmanager
+    def compiling_with(self, backend):
+        """Within the context, compile with another torch.compile backend."""
+        self._backend = backend
+        self.module._dynamo.reset()
+        try:
+            yield
+        finally:
+            self._backend = "inductor"
+            self.module._dynamo.reset()
+
+    def compilation_counts(self):
+        """Return how often the process has compiled so far: captured graphs and graph breaks."""
+        from torch._dynamo.utils import counters
+
+        return {"graphs": counters["stats"]["unique_graphs"], "graph_breaks": sum(counters["graph_break"].values())}
 
     def forward(self, function, mode, inputs):
         """Return a callable that computes `function(**inputs)`."""
@@ -205,8 +229,13 @@ class JaxAdapter:
         if wanted is not None and (device.platform == "gpu") != (wanted != "cpu"):
             raise RuntimeError(f"the row is built for {wanted}, but jax {jax.__version__} runs on {device.platform}")
         self.device = device
+        self._programs = 0
+        jax.monitoring.register_event_duration_secs_listener(self._count_program)
         if not self.on_gpu:
             self._use_compile_cache()
+
+    def _count_program(self, event, duration, **_):
+        self._programs += event == "/jax/core/compile/jaxpr_to_mlir_module_duration"
 
     def _use_compile_cache(self):
         # On a GPU the cache would also keep the autotuner's choice of kernels, and all processes of a row would
@@ -286,6 +315,13 @@ class JaxAdapter:
 
     def compile(self, function, mode):
         return self.module.jit(function)
+
+    def compile_leniently(self, function):
+        return self.module.jit(function)
+
+    def compilation_counts(self):
+        """Return how many programs the process has lowered so far, eager operations included."""
+        return {"programs": self._programs}
 
     def forward(self, function, mode, inputs):
         """Return a callable that computes `function(**inputs)`."""

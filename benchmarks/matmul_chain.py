@@ -20,6 +20,7 @@ class MatmulChain(workload.Workload):
     }
     modes = ("eager", "compiled", "graphed")
     differentiate = ("x", "w1", "b1", "w2", "b2")
+    work_is_products = True
     rounding_steps = 2 * LENGTH
 
     def inputs(self, rng, n, m):

@@ -76,6 +76,8 @@ class Workload(abc.ABC):
     differentiate = ()
     extra_params = {}
     rounding_steps = 1
+    # Whether `flops` counts matrix products and convolutions only, so that the work audit can count them too.
+    work_is_products = False
 
     # Timing policy. A sample is one synchronised step, never a batch: what asv would otherwise calibrate differs
     # between releases.
@@ -185,14 +187,31 @@ class Workload(abc.ABC):
         inputs = put_all(adapter, self.arrays(size), precision)
         step = self.build(adapter, mode, pass_, inputs)
         built = time.perf_counter()
+        before = adapter.compilation_counts()
         result = run_synchronised(adapter, step)
         first = time.perf_counter()
-        with audits.count_compilations(adapter) as compilations:
-            for _ in range(UNTIMED_STEPS - 1):
-                result = run_synchronised(adapter, step)
+        compiled = adapter.compilation_counts()
+        seconds = []
+        for _ in range(UNTIMED_STEPS - 1):
+            started_step = time.perf_counter()
+            result = run_synchronised(adapter, step)
+            seconds.append(time.perf_counter() - started_step)
+        later = adapter.compilation_counts()
         check_result(adapter, precision, result)
         audits.examine(
-            self, adapter, mode, pass_, (framework, precision, size, *extra), step, inputs, result, compilations
+            audits.Prepared(
+                workload=self,
+                adapter=adapter,
+                mode=mode,
+                pass_=pass_,
+                params=(framework, precision, size, *extra),
+                step=step,
+                inputs=inputs,
+                result=result,
+                first=_difference(before, compiled),
+                later=_difference(compiled, later),
+                step_seconds=min(seconds),
+            )
         )
         sidecar.append(
             "cost",
@@ -276,6 +295,10 @@ class Workload(abc.ABC):
         gc.collect()
         if framework:
             frameworks.get(framework).release()
+
+
+def _difference(before, after):
+    return {name: after[name] - before[name] for name in after}
 
 
 def put_all(adapter, arrays, precision):

@@ -1,12 +1,91 @@
-"""Whether a figure means what it says; see docs/audits.md."""
+"""Whether a figure means what it says; docs/audits.md explains each audit and what its flags mean.
 
-import contextlib
+The costly audits run once per row, benchmark, parameters and version; the counters run in every process. A finding
+that makes the figure wrong raises, so that the benchmark fails with the reason; one that makes it mean something else
+is a flag in the sidecar.
+"""
+
+import dataclasses
+import functools
+import os
+
+from .. import sidecar
+from . import ceiling, compilation, constants, device, overhead, precision, work
+
+COSTLY = (work, constants, precision, ceiling, overhead)
+COUNTERS = (compilation, device)
 
 
-@contextlib.contextmanager
-def count_compilations(adapter):
-    yield None
+@dataclasses.dataclass(frozen=True)
+class Prepared:
+    """A step that was built and warmed, and what was seen on the way.
+
+    `first` and `later` are compilation counts (name -> number) of the first step and of the untimed steps after it;
+    `step_seconds` is the fastest of the untimed steps.
+    """
+
+    workload: object
+    adapter: object
+    mode: str
+    pass_: str
+    params: tuple
+    step: object
+    inputs: dict
+    result: object
+    first: dict
+    later: dict
+    step_seconds: float
+
+    @property
+    def precision(self):
+        return self.params[1]
+
+    @property
+    def size(self):
+        return self.workload.sizes[self.params[2]]
+
+    @property
+    def itemsize(self):
+        return {"bf16": 2, "fp16": 2, "fp64": 8}.get(self.precision, 4)
 
 
-def examine(workload, adapter, mode, pass_, params, step, inputs, result, compilations):
-    pass
+def examine(prepared):
+    """Run the audits that are due and append their outcomes to the sidecar.
+
+    Raises the audit's own error where the figure would be wrong: a disagreement with float64, a recompilation.
+    """
+    benchmark = prepared.workload.benchmark_name(prepared.mode, prepared.pass_)
+    version = str(prepared.workload.version)
+    due = list(COUNTERS)
+    if (benchmark, [str(each) for each in prepared.params], version) not in _examined(os.environ.get("BENCH_SIDECAR")):
+        due += COSTLY
+    for audit in due:
+        found = audit.examine(prepared)
+        if found is None:
+            continue
+        outcome, detail = found
+        sidecar.append(
+            "audit",
+            benchmark=benchmark,
+            params=[str(each) for each in prepared.params],
+            version=version,
+            audit=audit.__name__.rsplit(".", 1)[-1],
+            outcome=outcome,
+            detail=detail,
+        )
+
+
+@functools.cache
+def _examined(path):
+    """What the sidecar already holds costly audits of, as this process found it when it started."""
+    return _Examined(
+        (entry.get("benchmark"), tuple(entry.get("params") or ()), entry.get("version"))
+        for entry in sidecar.records("audit")
+        if entry.get("audit") == "overhead"
+    )
+
+
+class _Examined(frozenset):
+    def __contains__(self, key):
+        benchmark, params, version = key
+        return super().__contains__((benchmark, tuple(params), version))

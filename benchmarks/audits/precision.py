@@ -1,0 +1,25 @@
+"""Whether the result has the error of the claimed precision: neither more (another mode) nor, for tf32, less."""
+
+from .. import correctness
+
+# The float64 reference runs on the host; over this many FLOPs it would take longer than the measurement.
+REFERENCE_FLOPS_LIMIT = 5e10
+# A tf32 result this much better than one rounding of its inputs was computed in fp32.
+TOO_GOOD_FOR_TF32 = 0.02
+
+
+def examine(prepared):
+    """Raise Disagreement beyond the tolerance; flag `wrong-precision` for tf32 that is really fp32."""
+    workload, adapter, precision = prepared.workload, prepared.adapter, prepared.precision
+    flops = workload.flops(prepared.pass_, **prepared.size.dimensions)
+    size = prepared.params[2]
+    if flops > REFERENCE_FLOPS_LIMIT:
+        return "ok", {"unchecked": f"{flops:.1e} FLOP are too many for a float64 reference on the host"}
+    error, allowed = workload.check(adapter, prepared.mode, prepared.pass_, precision, size, prepared.inputs)
+    if not error <= allowed:
+        raise correctness.Disagreement(
+            f"relative error {error:.2g} against float64, {allowed:.2g} is what {precision} explains"
+        )
+    too_good = TOO_GOOD_FOR_TF32 * correctness.UNIT_ROUNDOFF["tf32"]
+    wrong = precision == "tf32" and workload.work_is_products and error < too_good
+    return ("wrong-precision" if wrong else "ok"), {"error": error, "tolerance": allowed}
