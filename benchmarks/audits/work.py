@@ -46,6 +46,7 @@ def _captured_flops(prepared):
     """Compile the step once more with a backend that counts the graphs it is given and runs them as they are."""
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
+    from torch._inductor.decomposition import select_decomp_table
 
     counted = []
 
@@ -55,7 +56,9 @@ def _captured_flops(prepared):
         counted.append(graph_flops(graph))
         return make_boxed_func(graph.forward)
 
-    with prepared.adapter.compiling_with(aot_autograd(fw_compiler=count, bw_compiler=count)):
+    # With inductor's decompositions, or the forward pass stays alive through the shape that its gradient starts from.
+    backend = aot_autograd(fw_compiler=count, bw_compiler=count, decompositions=select_decomp_table())
+    with prepared.adapter.compiling_with(backend):
         step = prepared.workload.build(prepared.adapter, prepared.mode, prepared.pass_, prepared.inputs)
         prepared.adapter.wait(step())
     return float(sum(counted))
