@@ -5,6 +5,7 @@ its inputs and its sizes; everything about timing is here.
 """
 
 import abc
+import atexit
 import functools
 import gc
 import inspect
@@ -17,7 +18,7 @@ import zlib
 
 import numpy
 
-from . import audits, correctness, frameworks, sidecar, versions
+from . import audits, correctness, device_clock, frameworks, sidecar, telemetry, versions
 
 UNTIMED_STEPS = 3
 # On a CPU a step of more FLOPs takes most of a second on two cores, and a process times over twenty.
@@ -38,16 +39,35 @@ class Size:
         self.dimensions = dimensions
 
 
-def _timed_step(mode, pass_):
-    def step(self, *params):
+# What is measured of one step, and how asv's method for it is called.
+CLOCKS = {"wall": "time_{}_{}", "device": "time_{}_{}_device", "kernels": "track_{}_{}_kernels"}
+
+
+def _figure(clock, mode, pass_, workload):
+    """Return asv's method for one figure of the step of a mode and pass."""
+
+    def time_step(self, *params):
         self.step()
 
-    step.__name__ = f"time_{mode}_{pass_}"
-    step.mode = mode
-    step.clock = "wall"
-    step.isolated = False
-    setattr(step, "pass", pass_)
-    return step
+    def count_kernels(self, *params):
+        counter = device_clock.get()
+        counter.start()
+        self.step()
+        counter()
+        return counter.kernels
+
+    method = count_kernels if clock == "kernels" else time_step
+    method.__name__ = CLOCKS[clock].format(mode, pass_)
+    method.__qualname__ = f"{workload.__qualname__}.{method.__name__}"
+    # Plain attributes of a method go to benchmarks.json.
+    method.workload = workload.__name__
+    method.mode = mode
+    setattr(method, "pass", pass_)
+    method.clock = clock
+    method.isolated = False
+    if clock == "kernels":
+        method.unit = "kernels"
+    return method
 
 
 class Workload(abc.ABC):
@@ -100,19 +120,19 @@ class Workload(abc.ABC):
             list(cls.sizes),
             *(list(values) for values in cls.extra_params.values()),
         ]
-        for mode, pass_ in itertools.product(cls.modes, cls.passes):
-            method = _timed_step(mode, pass_)
-            method.workload = cls.__name__
-            method.__qualname__ = f"{cls.__qualname__}.{method.__name__}"
+        for clock, mode, pass_ in itertools.product(CLOCKS, cls.modes, cls.passes):
+            method = _figure(clock, mode, pass_, cls)
             setattr(cls, method.__name__, method)
 
     def __init__(self):
-        # asv calls setup without saying which method it is for, but looks for it on the method first.
-        for mode, pass_ in itertools.product(self.modes, self.passes):
-            method = _timed_step(mode, pass_)
-            vars(method).update(vars(getattr(type(self), method.__name__)))
-            method.setup = functools.partial(self.prepare, mode, pass_)
+        # asv calls setup without saying which method it is for, but looks for it on the method first; the same for the
+        # timer, which only a row with a device clock can name.
+        for clock, mode, pass_ in itertools.product(CLOCKS, self.modes, self.passes):
+            method = _figure(clock, mode, pass_, type(self))
+            method.setup = functools.partial(self.prepare, clock, mode, pass_)
             method.pretty_source = inspect.getsource(type(self))
+            if clock == "device":
+                method.timer = lambda: device_clock.get()()
             setattr(self, method.__name__, types.MethodType(method, self))
         self._prepared = None
         self.step = None
@@ -147,18 +167,27 @@ class Workload(abc.ABC):
     def bytes_moved(self, pass_, itemsize, **dimensions):
         """Bytes that one step has to read and write at least: every input and output once."""
 
-    def prepare(self, mode, pass_, *params):
-        """Build and warm the step of these parameters, once a process: asv calls it before every sample.
+    def prepare(self, clock, mode, pass_, *params):
+        """Make the step of these parameters ready to be measured, once a process: asv calls it before every sample.
 
         Raises frameworks.Unsupported (asv skips) with the reason where the row or the device cannot run it, and any
         other error where it should run and does not; both are recorded in the sidecar.
         """
-        key = (mode, pass_, params)
+        key = (clock, mode, pass_, params)
         if self._prepared == key:
+            if clock != "device":
+                _READY.refuse_compilation(mode)
             return
-        report = functools.partial(sidecar.append, "status", benchmark=self.benchmark_name(mode, pass_), params=params)
+        name = self.benchmark_name(mode, pass_, clock)
+        report = functools.partial(sidecar.append, "status", benchmark=name, params=[str(each) for each in params])
         try:
-            self._prepare(mode, pass_, *params)
+            if clock != "wall" and (reason := device_clock.why_not()):
+                raise frameworks.Unsupported(reason)
+            if not _READY.holds(type(self), mode, pass_, params):
+                _READY.clear()
+                step = self._ready_step(mode, pass_, *params)
+                _READY.hold((type(self), mode, pass_, params), name, step)
+            _READY.choose_clock(clock)
         except frameworks.Unsupported as reason:
             report(status="skipped", reason=str(reason))
             raise
@@ -166,14 +195,16 @@ class Workload(abc.ABC):
             first_line = (str(error).strip().splitlines() or [""])[0]
             report(status="failed", reason=f"{type(error).__name__}: {first_line}"[:500])
             raise
+        self.step = _READY.step
         self._prepared = key
 
-    def benchmark_name(self, mode, pass_):
-        """The name that asv gives the benchmark of this mode and pass."""
+    def benchmark_name(self, mode, pass_, clock="wall"):
+        """The name that asv gives the benchmark of this mode, pass and clock."""
         module = type(self).__module__.split(".", 1)[-1]
-        return f"{module}.{type(self).__name__}.time_{mode}_{pass_}"
+        return f"{module}.{type(self).__name__}.{CLOCKS[clock].format(mode, pass_)}"
 
-    def _prepare(self, mode, pass_, framework, precision, size, *extra):
+    def _ready_step(self, mode, pass_, framework, precision, size, *extra):
+        """Build the step, run the untimed steps, check and audit the result; return the synchronised step."""
         started = time.perf_counter()
         adapter = frameworks.get(framework)
         imported = time.perf_counter()
@@ -198,13 +229,15 @@ class Workload(abc.ABC):
             seconds.append(time.perf_counter() - started_step)
         later = adapter.compilation_counts()
         check_result(adapter, precision, result)
+        warmed = time.perf_counter()
+        params = (framework, precision, size, *extra)
         audits.examine(
             audits.Prepared(
                 workload=self,
                 adapter=adapter,
                 mode=mode,
                 pass_=pass_,
-                params=(framework, precision, size, *extra),
+                params=params,
                 step=step,
                 inputs=inputs,
                 result=result,
@@ -216,18 +249,16 @@ class Workload(abc.ABC):
         sidecar.append(
             "cost",
             benchmark=self.benchmark_name(mode, pass_),
-            params=(framework, precision, size, *extra),
+            params=[str(each) for each in params],
             import_seconds=imported - started,
             setup_seconds=built - imported,
             first_step_seconds=first - built,
-            audit_seconds=time.perf_counter() - first,
+            audit_seconds=time.perf_counter() - warmed,
         )
+        # The audits compile on their own account, and may have emptied the framework's compile caches.
+        run_synchronised(adapter, step)
         wait = adapter.wait
-        self.step = lambda: wait(step())
-
-    def sum_length(self, **dimensions):
-        """The longest sum that a result goes through: it sets the tolerance of fp32 and fp64."""
-        return 1
+        return lambda: wait(step())
 
     def why_not(self, adapter, mode, pass_, precision, size):
         """Return why this workload cannot run here in these parameters, or None."""
@@ -290,11 +321,71 @@ class Workload(abc.ABC):
 
     def release(self):
         """Free what the benchmark holds; called by a driver that measures several in one process."""
-        framework = self._prepared and self._prepared[2][0]
         self.step = self._prepared = None
+        _READY.clear()
+
+
+class _Ready:
+    """The process's one prepared step: shared by the figures that are measured of it, dropped for the next."""
+
+    def __init__(self):
+        self.step = None
+        self._key = None
+        self._name = None
+        self._compiled = None
+        self._before = None
+
+    def holds(self, *key):
+        return self._key == key
+
+    def hold(self, key, name, step):
+        if self._name is None:
+            # A process of asv's ends without a word to the benchmark.
+            atexit.register(self._report_telemetry)
+        self._key, self._name, self.step = key, name, step
+        self._compiled = self._adapter().compilation_counts()
+        self._before = telemetry.snapshot(self._adapter())
+
+    def _report_telemetry(self):
+        if self._key is None or self._before is None:
+            return
+        after = telemetry.snapshot(self._adapter())
+        sidecar.append(
+            "telemetry",
+            benchmark=self._name,
+            params=[str(each) for each in self._key[3]],
+            before=self._before,
+            after=after,
+            disturbed=telemetry.disturbances(self._before, after),
+        )
+
+    def refuse_compilation(self, mode):
+        """Raise RuntimeError when a compiled step was compiled again since it was warmed."""
+        if mode != "eager" and self._adapter().compilation_counts() != self._compiled:
+            raise RuntimeError("the compiled step was compiled again while it was timed")
+
+    def choose_clock(self, clock):
+        """Record device activity while the device clock is read and never while wall time is measured."""
+        if clock != "wall":
+            device_clock.get().start()
+        elif device_clock.get.cache_info().currsize:
+            device_clock.get().stop()
+
+    def _adapter(self):
+        framework = self._key[3][0]
+        return frameworks.get(framework)
+
+    def clear(self):
+        if self._key is None:
+            return
+        self._report_telemetry()
+        adapter = self._adapter()
+        self.step = self._key = None
         gc.collect()
-        if framework:
-            frameworks.get(framework).release()
+        adapter.release()
+
+
+_READY = _Ready()
 
 
 def _difference(before, after):
