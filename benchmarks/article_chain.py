@@ -63,10 +63,10 @@ class ArticleChain(workload.Workload):
         """Close over the weights, differentiate with each framework's function transform, compile what comes out."""
         x = inputs["x"]
         weights = {name: value for name, value in inputs.items() if name != "x"}
-        implementation = getattr(self, adapter.name)
+        computation = self.computation(adapter)
 
         def function(x):
-            return implementation(adapter.module, x=x, **weights)
+            return computation(x=x, **weights)
 
         if pass_ == "grad":
             transform = adapter.module.func.grad if adapter.name == "torch" else adapter.module.grad

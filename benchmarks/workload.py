@@ -283,9 +283,19 @@ class Workload(abc.ABC):
         seed = zlib.crc32(f"{type(self).__name__} {size}".encode())
         return self.inputs(numpy.random.default_rng(seed), **self.sizes[size].dimensions)
 
+    def computation(self, adapter):
+        """Return the framework's implementation as a function of the inputs alone."""
+        implementation, module = getattr(type(self), adapter.name), adapter.module
+
+        # A closure over the plain function: torch.compile before 2.3 follows neither a partial nor a bound method.
+        def function(**inputs):
+            return implementation(self, module, **inputs)
+
+        return function
+
     def build(self, adapter, mode, pass_, inputs):
         """Return the step as a callable without arguments that does not wait for its result."""
-        function = functools.partial(getattr(self, adapter.name), adapter.module)
+        function = self.computation(adapter)
         if pass_ == "forward":
             return adapter.forward(function, mode, inputs)
         value = adapter.forward(function, "eager", inputs)()
@@ -302,7 +312,7 @@ class Workload(abc.ABC):
             error, allowed = correctness.check_forward(self, adapter, precision, size, inputs, value)
             if not error <= allowed:
                 return error, allowed
-        value = adapter.forward(functools.partial(getattr(self, adapter.name), adapter.module), "eager", inputs)()
+        value = adapter.forward(self.computation(adapter), "eager", inputs)()
         cotangent = self.cotangent(adapter, value)
         return correctness.check_gradient(self, adapter, precision, size, inputs, cotangent, gradients)
 
