@@ -278,3 +278,9 @@ def nightly_date(version: Version) -> datetime.date | None:
         return datetime.datetime.strptime(str(version.dev), "%Y%m%d").date()
     except ValueError:
         return None
+
+
+def latest(listed: dict[Version, Published]) -> Version | None:
+    """Return the newest final version with a wheel that was not yanked, None without one."""
+    usable = [found.version for found in listed.values() if found.wheel and not found.yanked]
+    return max((version for version in usable if not version.is_prerelease), default=None)

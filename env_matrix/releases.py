@@ -8,6 +8,7 @@ from asv.util import UserError
 from packaging.version import InvalidVersion, Version
 
 FRAMEWORKS = ("torch", "jax")
+LATEST = "latest"
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -36,14 +37,55 @@ def parse(text: str) -> Release:
 
     Raises UserError for an unknown framework or something that is no version.
     """
+    framework, version = split(text)
+    return release_of(framework, version)
+
+
+def parse_all(words: list[str]) -> list[tuple[str, str]]:
+    """Return (framework, version text) of each release in a command line: `torch==2.8.0`, or `torch 2.8.0 2.9.1`.
+
+    The version text may be `latest`. Raises UserError as `split` does, and for a framework without a version.
+    """
+    found: list[tuple[str, str]] = []
+    framework, used = None, True
+    for word in words:
+        if framework and re.fullmatch(r"v?\d\S*|latest", word):
+            found.append((framework, word))
+            used = True
+        elif re.fullmatch(r"[A-Za-z_]+", word):
+            _must_be_used(framework, used)
+            framework, used = _framework(word), False
+        else:
+            _must_be_used(framework, used)
+            framework, used = None, True
+            found.append(split(word))
+    _must_be_used(framework, used)
+    return found
+
+
+def _must_be_used(framework: str | None, used: bool) -> None:
+    if not used:
+        raise UserError(f"which release of {framework}? write it like {framework}==2.8.0 or {framework}==latest")
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return (framework, version text) of one release; raises UserError where there are not both."""
     match = re.fullmatch(r"\s*([A-Za-z_]+)\s*(?:==|\s|-|=|@)\s*(\S+)\s*", text)
     if not match:
         raise UserError(f"{text!r} names no release; write it like torch==2.8.0")
-    framework, version = match.group(1).lower(), match.group(2)
-    if framework not in FRAMEWORKS:
-        near = difflib.get_close_matches(framework, FRAMEWORKS, n=1, cutoff=0.4)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise UserError(f"there is no framework {framework!r} here, only {' and '.join(FRAMEWORKS)}{hint}")
+    return _framework(match.group(1)), match.group(2)
+
+
+def _framework(name: str) -> str:
+    if name.lower() in FRAMEWORKS:
+        return name.lower()
+    near = difflib.get_close_matches(name.lower(), FRAMEWORKS, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UserError(f"there is no framework {name!r} here, only {' and '.join(FRAMEWORKS)}{hint}")
+
+
+def release_of(framework: str, version: str) -> Release:
+    """Return a release of a framework; raises UserError for something that is no version."""
     try:
         return Release(framework, Version(version))
     except InvalidVersion:
