@@ -1,8 +1,49 @@
-"""The judgement: process medians of two releases into a verdict. Pure: no files, no asv, no clock."""
+"""The judgement: process medians of two releases into a verdict. Pure: no files, no asv, no clock.
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+docs/verdicts.md says what is computed and why, with the simulated error rates.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
+
+import numpy as np
+from scipy import stats
+
+from bumps import moderation, permutation
+
+# The interval that every judgement carries is two-sided at this level.
+CONFIDENCE = 0.998
+# Chance of calling an unchanged benchmark `regressed`, over all its looks, whatever the noise; and as much `improved`.
+FALSE_ALARM = 7e-4
+FALSE_DISCOVERY_RATE = 0.05
+# Power that `smallest_detectable` is stated for.
+POWER = 0.9
+# Processes a side after which a case is final.
+MOST_PROCESSES = 15
+# A change beyond this factor is believed only when fresh processes show it again.
+INCREDIBLE = 10.0
+# A side's slow processes beyond this many robust standard deviations count as disturbed, if they are few.
+DISTURBED_BEYOND = 3.0
+DISTURBED_SHARE = 0.2
+ENOUGH_TO_CLIP = 10
+SHAMOS_TO_SD = 0.9539
+# Two levels are seen where the widest gap between processes is this many times the spread on either side of it.
+LEVEL_GAP = 4.0
+LEVEL_MEMBERS = 2
+# Where noise forbids excluding the configured margin, `same` also asks that old and new differ by no more than this
+# many standard errors; fewer with few processes, whose two levels cannot be told from a shift.
+UNREMARKABLE = 2.0
+UNREMARKABLE_WHEN_FEW = 1.3
+# `same` is not said where a change of this size could hide.
+WIDEST_SAME = 1.0
+# One batch alone is believed without an exact test only when both sides are this far apart (H200: processes of one
+# row sit on two levels 11 % apart) and the t interval is this sure.
+SINGLE_BATCH_GAP = 0.15
+SINGLE_BATCH_ALPHA = 1e-4
 
 
 class Verdict(StrEnum):
@@ -23,14 +64,15 @@ class Next(StrEnum):
     MEASURE_MORE = "measure-more"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Side:
     """One benchmark with one set of parameters in one row.
 
     `batches` are process medians in the benchmark's unit, one tuple per measuring stage in the order measured: the
-    first stage and then each confirmation with fresh processes. `failures` are the reasons of processes that ran and
-    gave no figure (failed, timed out). `skipped` is the reason why the row does not measure it at all, if so.
-    `interval` is asv's own interval (low, high) of the median where no samples were recorded, else None.
+    first stage and then each confirmation with fresh processes. Batches of the two sides belong together by position;
+    a stage that a side missed is an empty tuple. `failures` are the reasons of processes that ran and gave no figure
+    (failed, timed out). `skipped` is the reason why the row does not measure it at all, if so. `interval` is asv's own
+    interval (low, high) of the median where no samples were recorded, else None.
     """
 
     batches: tuple[tuple[float, ...], ...] = ()
@@ -43,14 +85,15 @@ class Side:
         return tuple(median for batch in self.batches for median in batch)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """What is known of one benchmark with one set of parameters on both sides of a bump.
 
     `controls` are A/A pairs (a row, the same row under its second name) measured with it; `margin` is the configured
     relative relevance margin (0.05 is 5 %); `interleaved` says that both sides' processes alternated in time (or that
     a control brackets both). `stored_only` says that nothing can be measured again, so the judgement is final.
-    `lower_is_better` is true for times and bytes.
+    `lower_is_better` is true for times and bytes. `exact` says that the figure is a count without noise (kernels per
+    step): it is compared as it stands, however few processes there are.
     """
 
     key: Hashable
@@ -61,15 +104,18 @@ class Case:
     interleaved: bool = True
     stored_only: bool = False
     lower_is_better: bool = True
+    exact: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdict on one case.
 
     `ratio` is new/old of the sides' centres, `low` and `high` its interval (None where there is none), `margin` the
-    relevance margin used (the larger of the configured one and what the control can resolve), `smallest_detectable`
-    the smallest relative slowdown that these processes would have found with the stated power, `why` one sentence.
+    relevance margin used (the larger of the configured one and what the noise lets resolve), `smallest_detectable`
+    the smallest relative change for the worse that these processes would have found with a power of `POWER`, `why`
+    one sentence. `cost` is the ratio turned so that above 1 is worse. `confirmed` says that at least two batches
+    support a `regressed` or `improved`.
     """
 
     key: Hashable
@@ -81,8 +127,610 @@ class Judgement:
     smallest_detectable: float | None
     why: str
     next: Next = Next.NOTHING
+    cost: float | None = None
+    confirmed: bool = False
 
 
-def judge(cases: Sequence[Case]) -> list[Judgement]:
-    """Judge all cases of one bump together (multiplicity is controlled over them), in the order given."""
-    raise NotImplementedError
+@dataclass(frozen=True)
+class ControlAlarms:
+    """How many control pairs were judged as if they were a bump, and how many of them came out changed."""
+
+    judged: int = 0
+    alarms: int = 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One bump in figures.
+
+    `geomean` and `geomean_by_workload` are geometric means of `cost` (above 1 is worse), `worst` the `regressed`
+    benchmark with the largest one, `smallest_detectable` the median over the benchmarks. `exit_status` is 0 when
+    nothing regressed or broke, 1 when something did, 3 when the worst left is ambiguous, 4 when nothing was measured.
+    """
+
+    counts: dict[Verdict, int]
+    judged: int
+    geomean: float | None
+    geomean_by_workload: dict[str, float]
+    worst: tuple[Hashable, float] | None
+    broken: tuple[Hashable, ...]
+    smallest_detectable: float | None
+    control: ControlAlarms
+    exit_status: int
+
+
+def judge(cases: Sequence[Case], *, multiplicity: bool = True) -> list[Judgement]:
+    """Judge all cases of one bump together, in the order given.
+
+    Multiplicity is controlled over the cases by the false discovery rate (Benjamini & Hochberg, JRSS B 57, 1995), on
+    top of each case's own significance level; `multiplicity=False` leaves only the latter, as calibration needs it.
+    Raise `ValueError` for a margin that is no positive number.
+    """
+    judgements: list[Judgement | None] = [None] * len(cases)
+    comparable: list[int] = []
+    kept: list[Case] = []
+    for position, case in enumerate(cases):
+        if not 0 < case.margin < math.inf:
+            raise ValueError(f"{case.key}: the margin must be a positive number, not {case.margin}")
+        case = _cleaned(case)
+        judgements[position] = _judge_without_noise(case)
+        if judgements[position] is None:
+            comparable.append(position)
+            kept.append(case)
+    for position, judgement in zip(comparable, _judge_with_noise(kept, multiplicity), strict=True):
+        judgements[position] = judgement
+    return judgements
+
+
+def judge_controls(cases: Iterable[Case]) -> list[Judgement]:
+    """Judge the cases' control pairs as if each were a bump of its own, from what is stored."""
+    pairs = {
+        (case.key, number): Case(
+            (case.key, number),
+            *pair,
+            margin=case.margin,
+            interleaved=case.interleaved,
+            stored_only=True,
+            lower_is_better=case.lower_is_better,
+            exact=case.exact,
+        )
+        for case in cases
+        for number, pair in enumerate(case.controls)
+    }
+    return judge(list(pairs.values()))
+
+
+def summarise(
+    judgements: Sequence[Judgement],
+    workload_of: Callable[[Hashable], str | None] = lambda key: None,
+    controls: Sequence[Judgement] = (),
+) -> Summary:
+    """Sum up one bump. `workload_of` names a key's workload (None: it has none); `controls` is what
+    `judge_controls` returned."""
+    counts = Counter(judgement.verdict for judgement in judgements)
+    costs = [(judgement.key, judgement.cost) for judgement in judgements if judgement.cost]
+    by_workload = defaultdict(list)
+    for key, cost in costs:
+        workload = workload_of(key)
+        if workload is not None:
+            by_workload[workload].append(cost)
+    regressed = [
+        (judgement.key, judgement.cost)
+        for judgement in judgements
+        if judgement.verdict is Verdict.REGRESSED and judgement.cost is not None
+    ]
+    detectable = [
+        judgement.smallest_detectable for judgement in judgements if judgement.smallest_detectable is not None
+    ]
+    judged = len(judgements) - counts[Verdict.UNMEASURED]
+    seen = [judgement for judgement in controls if judgement.verdict is not Verdict.UNMEASURED]
+    quiet = (Verdict.SAME, Verdict.AMBIGUOUS)
+    if judged == 0:
+        exit_status = 4
+    elif counts[Verdict.REGRESSED] or counts[Verdict.BROKEN]:
+        exit_status = 1
+    elif counts[Verdict.AMBIGUOUS]:
+        exit_status = 3
+    else:
+        exit_status = 0
+    return Summary(
+        counts={verdict: counts[verdict] for verdict in Verdict},
+        judged=judged,
+        geomean=_geomean(cost for _, cost in costs),
+        geomean_by_workload={workload: _geomean(by_workload[workload]) for workload in sorted(by_workload)},
+        worst=max(regressed, key=lambda item: item[1], default=None),
+        broken=tuple(judgement.key for judgement in judgements if judgement.verdict is Verdict.BROKEN),
+        smallest_detectable=float(np.median(detectable)) if detectable else None,
+        control=ControlAlarms(len(seen), sum(judgement.verdict not in quiet for judgement in seen)),
+        exit_status=exit_status,
+    )
+
+
+def _geomean(costs: Iterable[float]) -> float | None:
+    logs = [math.log(cost) for cost in costs]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+
+# What needs no statistics: failures, skips, counts, intervals.
+
+
+def _usable(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _cleaned_side(side: Side) -> Side:
+    if all(type(value) is float and math.isfinite(value) for batch in side.batches for value in batch):
+        return side
+    unusable = sum(not _usable(value) for batch in side.batches for value in batch)
+    return replace(
+        side,
+        batches=tuple(tuple(float(value) for value in batch if _usable(value)) for batch in side.batches),
+        failures=side.failures + ("the figure is not a finite number",) * unusable,
+    )
+
+
+def _cleaned(case: Case) -> Case:
+    old, new = _cleaned_side(case.old), _cleaned_side(case.new)
+    controls = tuple((_cleaned_side(first), _cleaned_side(second)) for first, second in case.controls)
+    unchanged = old is case.old and new is case.new
+    if unchanged and all(a is c and b is d for (a, b), (c, d) in zip(controls, case.controls, strict=True)):
+        return case
+    return replace(case, old=old, new=new, controls=controls)
+
+
+def _judge_without_noise(case: Case) -> Judgement | None:
+    """Judge a case that needs no statistics; return None for one that does."""
+    old, new = case.old.medians, case.new.medians
+    plain = (None, None, None, case.margin, None)
+    if not (old and new) and not (case.old.interval or case.new.interval):
+        return _judge_missing(case, bool(old), bool(new))
+    if bool(old or case.old.interval) != bool(new or case.new.interval):
+        return _judge_missing(case, bool(old or case.old.interval), bool(new or case.new.interval))
+    tried_old, tried_new = len(old) + len(case.old.failures), len(new) + len(case.new.failures)
+    for failing, tried, other, verdict in (
+        (case.new.failures, tried_new, case.old, Verdict.BROKEN),
+        (case.old.failures, tried_old, case.new, Verdict.FIXED),
+    ):
+        if 2 * len(failing) >= tried > 0 and not other.failures and other.medians:
+            side, against = ("new", "old") if verdict is Verdict.BROKEN else ("old", "new")
+            more = not case.stored_only and tried < 2 * len(other.batches[0]) and len(other.batches) < 2
+            why = f"{len(failing)} of {tried} {side} processes failed and no {against} one: {failing[0]}"
+            return Judgement(case.key, verdict, *plain, why, Next.CONFIRM if more else Next.NOTHING)
+    if not (old and new):
+        return _judge_intervals(case)
+    if case.exact or _without_noise(case):
+        return _judge_exact(case)
+    if min(old) <= 0 or min(new) <= 0:
+        why = "some figures are not positive, so old and new have no ratio"
+        return Judgement(case.key, Verdict.AMBIGUOUS, *plain, why)
+    return None
+
+
+def _judge_missing(case: Case, old_ran: bool, new_ran: bool) -> Judgement:
+    if old_ran and case.new.failures:
+        count = len(case.new.failures)
+        verdict, why = Verdict.BROKEN, f"ran before, all {count} new processes failed: {case.new.failures[0]}"
+    elif new_ran and case.old.failures:
+        count = len(case.old.failures)
+        verdict, why = Verdict.FIXED, f"runs now, all {count} old processes failed: {case.old.failures[0]}"
+    elif old_ran:
+        verdict, why = Verdict.UNMEASURED, f"not measured on the new side: {case.new.skipped or 'no result'}"
+    elif new_ran:
+        verdict, why = Verdict.UNMEASURED, f"not measured on the old side: {case.old.skipped or 'no result'}"
+    else:
+        sides = [(side.failures[:1] or (side.skipped or "no result",))[0] for side in (case.old, case.new)]
+        reason = sides[0] if sides[0] == sides[1] else f"old: {sides[0]}; new: {sides[1]}"
+        verdict, why = Verdict.UNMEASURED, f"no figures on either side: {reason}"
+    return Judgement(case.key, verdict, None, None, None, case.margin, None, why)
+
+
+def _judge_intervals(case: Case) -> Judgement:
+    """Judge from asv's own intervals, which cover the median of pooled samples and so know nothing of how processes
+    differ: never better than ambiguous."""
+    old, new = (side.interval or (min(side.medians), max(side.medians)) for side in (case.old, case.new))
+    ratio = low = high = None
+    if all(_usable(end) and end > 0 for end in (*old, *new)) and old[0] <= old[1] and new[0] <= new[1]:
+        low, high = new[0] / old[1], new[1] / old[0]
+        ratio = math.sqrt(low * high)
+    why = "no samples were recorded, only asv's intervals, which do not know how processes differ"
+    cost = None if ratio is None else _cost(ratio, case)
+    following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
+    return Judgement(case.key, Verdict.AMBIGUOUS, ratio, low, high, case.margin, None, why, following, cost)
+
+
+def _without_noise(case: Case) -> bool:
+    """Say whether the figures are whole numbers that no process disagrees on: a count."""
+    sides = [case.old, case.new, *(side for pair in case.controls for side in pair)]
+    for side in sides:
+        medians = side.medians
+        if not medians:
+            continue
+        if medians[0] != int(medians[0]) or min(medians) != max(medians):
+            return False
+    return min(len(case.old.medians), len(case.new.medians)) >= 2
+
+
+def _judge_exact(case: Case) -> Judgement:
+    old, new = float(np.median(case.old.medians)), float(np.median(case.new.medians))
+    spread = any(min(side.medians) != max(side.medians) for side in (case.old, case.new))
+    figures = f"{old:g} → {new:g}"
+    if old == new:
+        ratio, verdict, why = 1.0, Verdict.SAME, f"{figures}, a count"
+    else:
+        ratio = new / old if old > 0 and new >= 0 else None
+        relevant = ratio is None or ratio == 0 or abs(math.log(ratio)) > math.log1p(case.margin)
+        worse = (new > old) == case.lower_is_better
+        verdict = (Verdict.REGRESSED if worse else Verdict.IMPROVED) if relevant else Verdict.SAME
+        why = f"{figures}, a count" + ("" if relevant else f": within the margin of {_percent(case.margin)}")
+    if spread:
+        verdict = Verdict.AMBIGUOUS
+        why = f"{figures}, a count on which processes of one side disagree"
+    cost = _cost(ratio, case) if ratio else None
+    return Judgement(
+        case.key, verdict, ratio, ratio, ratio, case.margin, None, why, cost=cost, confirmed=not spread and old != new
+    )
+
+
+def _cost(ratio: float, case: Case) -> float:
+    return ratio if case.lower_is_better else 1 / ratio
+
+
+# What needs statistics.
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """What the figures of one case say, in logarithms."""
+
+    shift: float
+    variance: float
+    freedom: float
+    weight: float
+    processes: int
+    batch_shifts: np.ndarray
+    disturbed: tuple[int, int]
+    # Filled in when the variances of all cases are known.
+    error: float = math.nan
+    critical: float = math.nan
+    tail: float = math.nan
+    p: float = math.nan
+    discovered: bool = True
+    logs: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+
+
+def _extra_sides(case: Case) -> list[Side]:
+    """Return the control's sides that are not the bump's own."""
+    return [
+        side
+        for pair in case.controls
+        for side in pair
+        if side.batches != case.old.batches and side.batches != case.new.batches and min(side.medians, default=0) > 0
+    ]
+
+
+def _judge_with_noise(cases: list[Case], multiplicity: bool) -> list[Judgement]:
+    evidence: list[_Evidence] = [None] * len(cases)
+    groups = defaultdict(list)
+    for position, case in enumerate(cases):
+        extra = _extra_sides(case)
+        cells = (case.old.batches, case.new.batches, *(side.batches for side in extra))
+        groups[tuple(tuple(map(len, batches)) for batches in cells)].append((position, cells))
+    for signature, members in groups.items():
+        # Slices keep the pairwise differences of many cases from filling the memory.
+        for start in range(0, len(members), 10_000):
+            part = members[start : start + 10_000]
+            measured = _measure(signature, [cells for _, cells in part])
+            for (position, _), found in zip(part, measured, strict=True):
+                evidence[position] = found
+    _weigh(cases, evidence, multiplicity)
+    return [_decide(case, found) for case, found in zip(cases, evidence, strict=True)]
+
+
+@cache
+def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(count, 1)
+
+
+def _measure(signature: tuple[tuple[int, ...], ...], members: list[tuple]) -> list[_Evidence]:
+    """Measure cases whose sides have the same numbers of processes: arrays of shape (cases, processes) per batch."""
+    sides = [
+        [
+            np.log(np.array([cells[side][batch] for cells in members], dtype=float).reshape(len(members), size))
+            for batch, size in enumerate(sizes)
+        ]
+        for side, sizes in enumerate(signature)
+    ]
+    raw_old, raw_new = sides[0], sides[1]
+    processes = min(sum(signature[0]), sum(signature[1]))
+    disturbed = np.zeros((len(members), len(sides)), dtype=int)
+    if processes >= ENOUGH_TO_CLIP:
+        sides, disturbed = _clip_disturbed(sides)
+
+    squares, freedom = np.zeros(len(members)), 0
+    for side in sides:
+        for cell in side:
+            if cell.shape[1] > 1:
+                squares += cell.var(axis=1) * cell.shape[1]
+                freedom += cell.shape[1] - 1
+    total = sum(sum(sizes) for sizes in signature)
+    # A clipped process counts as seen in neither the variance nor the degrees of freedom.
+    clipped = disturbed.sum(axis=1)
+    variance = squares / max(freedom, 1) * (total / (total - clipped)) ** 2
+    paired = [(old, new) for old, new in zip(sides[0], sides[1], strict=False) if old.shape[1] > 0 and new.shape[1] > 0]
+    shifts = np.array([new.mean(axis=1) - old.mean(axis=1) for old, new in paired]).reshape(len(paired), len(members))
+    weights = np.array(
+        [old.shape[1] * new.shape[1] / (old.shape[1] + new.shape[1]) for old, new in paired], dtype=float
+    )
+    weight = float(weights.sum())
+    shift = weights @ shifts / weight if weight else np.full(len(members), math.nan)
+    free = np.maximum(freedom - clipped, 0)
+    return [
+        _Evidence(
+            float(shift[i]),
+            float(variance[i]),
+            float(free[i]),
+            weight,
+            processes,
+            shifts[:, i],
+            (int(disturbed[i, 0]), int(disturbed[i, 1])),
+            logs=[
+                (old[i], new[i])
+                for old, new in zip(raw_old, raw_new, strict=False)
+                if old.shape[1] > 0 and new.shape[1] > 0
+            ],
+        )
+        for i in range(len(members))
+    ]
+
+
+def _clip_disturbed(sides: list[list[np.ndarray]]) -> tuple[list[list[np.ndarray]], np.ndarray]:
+    """Pull slow stragglers in to where they count as slow and no more, if every side has only few of them.
+
+    The scale is Shamos' (median of the absolute differences within each batch and side). Return the sides and how
+    many processes were pulled in, shape (cases, sides).
+    """
+    cells = [cell for side in sides for cell in side if cell.shape[1] > 0]
+    differences = [
+        np.abs(cell[:, first] - cell[:, second]) for cell in cells for first, second in [_pairs(cell.shape[1])]
+    ]
+    scale = np.median(np.concatenate(differences, axis=1), axis=1) / SHAMOS_TO_SD
+    limited, counts = [], []
+    for side in sides:
+        limits = [np.median(cell, axis=1) + DISTURBED_BEYOND * scale if cell.shape[1] else None for cell in side]
+        far = [
+            cell > limit[:, None] if limit is not None else cell > 0 for cell, limit in zip(side, limits, strict=True)
+        ]
+        counts.append(sum(cell.sum(axis=1) for cell in far))
+        limited.append(
+            [
+                np.minimum(cell, limit[:, None]) if limit is not None else cell
+                for cell, limit in zip(side, limits, strict=True)
+            ]
+        )
+    counts = np.array(counts).T
+    sizes = np.array([sum(cell.shape[1] for cell in side) for side in sides])
+    few = ((counts <= DISTURBED_SHARE * sizes).all(axis=1) & (scale > 0))[:, None]
+    clipped = [
+        [np.where(few, near, cell) for near, cell in zip(near_side, side, strict=True)]
+        for near_side, side in zip(limited, sides, strict=True)
+    ]
+    return clipped, np.where(few, counts, 0)
+
+
+def _weigh(cases: list[Case], evidence: list[_Evidence], multiplicity: bool) -> None:
+    """Fill in standard errors, critical values and p-values, and control the false discovery rate."""
+    if not evidence:
+        return
+    freedom = np.array([found.freedom for found in evidence])
+    variances, freedom = moderation.moderate(np.array([found.variance for found in evidence]), freedom)
+    weights = np.array([found.weight for found in evidence])
+    known = (freedom > 0) & (weights > 0)
+    degrees = np.where(known, freedom, 1.0)
+    errors = np.where(known, np.sqrt(variances / np.where(known, weights, 1.0)), math.nan)
+    criticals = stats.t.isf((1 - CONFIDENCE) / 2, degrees)
+    shifts = np.array([found.shift for found in evidence])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tails = stats.t.sf(np.abs(shifts) / errors, degrees)
+    for case, found, error, critical, tail in zip(cases, evidence, errors, criticals, tails, strict=True):
+        found.error, found.critical, found.tail = float(error), float(critical), float(tail)
+        found.p = found.tail
+        margin = math.log1p(case.margin)
+        alone = len(found.batch_shifts) < 2
+        if abs(found.shift) > max(margin, found.critical * found.error) and (not alone or case.stored_only):
+            rising = found.shift > 0
+            found.p = permutation.p_value([(old, new) if rising else (-old, -new) for old, new in found.logs])
+    if multiplicity:
+        _control_discoveries(evidence)
+
+
+def _control_discoveries(evidence: list[_Evidence]) -> None:
+    tested = sorted((found for found in evidence if not math.isnan(found.p)), key=lambda found: found.p)
+    threshold = 0.0
+    for rank, found in enumerate(tested, 1):
+        if 2 * found.p <= FALSE_DISCOVERY_RATE * rank / len(tested):
+            threshold = found.p
+    for found in tested:
+        found.discovered = found.p <= threshold
+
+
+def _spent(processes: int) -> float:
+    """Return the chance of a false alarm that may be spent by the time this many processes a side are measured (Lan &
+    DeMets, Biometrika 70, 1983, with a quadratic spending function)."""
+    return FALSE_ALARM * (min(processes, MOST_PROCESSES) / MOST_PROCESSES) ** 2
+
+
+def significance_level(sizes: Sequence[int]) -> float:
+    """Return the one-sided level at which the look after batches of these sizes (processes a side) is tested.
+
+    The first batch only raises suspicion and spends nothing.
+    """
+    total = sum(sizes)
+    level = _spent(total)
+    if len(sizes) > 2:
+        level -= _spent(total - sizes[-1])
+    return max(level, FALSE_ALARM / 10)
+
+
+def _decide(case: Case, found: _Evidence) -> Judgement:
+    margin = math.log1p(case.margin)
+    half = found.critical * found.error
+    if math.isnan(half):
+        why = "too few processes to know the noise" if found.logs else "old and new share no batch"
+        ratio = None if math.isnan(found.shift) else math.exp(found.shift)
+        following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
+        cost = None if ratio is None else _cost(ratio, case)
+        return Judgement(case.key, Verdict.AMBIGUOUS, ratio, None, None, case.margin, None, why, following, cost)
+
+    low, high = found.shift - half, found.shift + half
+    resolvable = max(margin, half)
+    batches = len(found.logs)
+    sizes = [min(len(old), len(new)) for old, new in found.logs]
+    can_measure = not case.stored_only and (found.processes < MOST_PROCESSES or batches < 2)
+    changed = abs(found.shift) > resolvable
+    worse = (found.shift > 0) == case.lower_is_better
+    change = Verdict.REGRESSED if worse else Verdict.IMPROVED
+    name = "slowdown" if worse else "improvement"
+    supporting = int((np.sign(found.shift) * found.batch_shifts > margin / 2).sum())
+    following, confirmed = Next.NOTHING, False
+    excluded = math.expm1(max(high, -low))
+    processes = f"{sum(len(old) for old, _ in found.logs)} + {sum(len(new) for _, new in found.logs)} processes"
+
+    if not case.interleaved:
+        verdict, why = Verdict.AMBIGUOUS, "old and new were not measured interleaved and no control brackets them"
+        following = Next.NOTHING if case.stored_only else Next.CONFIRM if changed else Next.MEASURE_MORE
+    elif changed and batches >= 2:
+        level = significance_level(sizes)
+        if found.p > level:
+            verdict, why = (
+                Verdict.AMBIGUOUS,
+                f"a {name} is likely but not yet certain (p {found.p:.2g}, needed {level:.2g})",
+            )
+        elif supporting < 2:
+            verdict, why = Verdict.AMBIGUOUS, f"the batches disagree: {_each(found.batch_shifts)}"
+        elif not found.discovered:
+            verdict, why = (
+                Verdict.AMBIGUOUS,
+                f"a {name}, but not certain among all benchmarks of this bump (p {found.p:.2g})",
+            )
+        else:
+            verdict, confirmed = change, True
+            why = f"{supporting} of {batches} batches of fresh processes show it (p {found.p:.2g})"
+        if verdict is Verdict.AMBIGUOUS and can_measure:
+            following = Next.MEASURE_MORE
+    elif changed and can_measure:
+        verdict, following = Verdict.AMBIGUOUS, Next.CONFIRM
+        why = f"a {name} is suspected and must be confirmed by fresh processes"
+    elif changed:
+        verdict, why = _single_batch(case, found, change)
+    elif max(high, -low) < margin:
+        verdict, why = Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded"
+    else:
+        levels = _compare_levels(case, found) if found.processes >= ENOUGH_TO_CLIP else None
+        if levels is not None and levels[0] is Verdict.SAME:
+            verdict, why = levels
+        elif can_measure:
+            verdict, following = Verdict.AMBIGUOUS, Next.MEASURE_MORE
+            why = f"the noise still hides changes of up to {_percent(excluded)}"
+        elif levels is not None:
+            verdict, why = levels
+        else:
+            limit = UNREMARKABLE if found.processes >= ENOUGH_TO_CLIP else UNREMARKABLE_WHEN_FEW
+            if abs(found.shift) <= limit * found.error and excluded <= WIDEST_SAME:
+                verdict, why = Verdict.SAME, f"no change seen; one of more than {_percent(excluded)} is excluded"
+            else:
+                verdict, why = Verdict.AMBIGUOUS, f"the noise hides changes of up to {_percent(excluded)}"
+
+    quantile = float(stats.norm.ppf(POWER))
+    detectable = max(margin + quantile * found.error, half + quantile * found.error)
+    ratio = math.exp(found.shift)
+    return Judgement(
+        case.key,
+        verdict,
+        ratio,
+        math.exp(low),
+        math.exp(high),
+        math.expm1(resolvable),
+        math.expm1(detectable),
+        f"{_times(ratio)} in {processes}: {why}{_remarks(case, found)}",
+        following,
+        _cost(ratio, case),
+        confirmed,
+    )
+
+
+def _single_batch(case: Case, found: _Evidence, change: Verdict) -> tuple[Verdict, str]:
+    """Decide on a change that one batch shows and nothing can confirm any more."""
+    if abs(found.shift) > math.log(INCREDIBLE):
+        return Verdict.AMBIGUOUS, f"a jump beyond {INCREDIBLE:g}× is believed only when measured again"
+    old, new = found.logs[0]
+    gap = new.min() - old.max() if found.shift > 0 else old.min() - new.max()
+    apart = gap > math.log1p(SINGLE_BATCH_GAP) and found.tail <= SINGLE_BATCH_ALPHA and min(len(old), len(new)) >= 5
+    if (found.p <= FALSE_ALARM or apart) and found.discovered:
+        return change, "not confirmed by fresh processes, but clear beyond this suite's noise"
+    return Verdict.AMBIGUOUS, "seen in one batch only, which is too little to believe it"
+
+
+def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Split one side's processes into two levels where they clearly sit on two."""
+    ordered = np.sort(values)
+    gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - LEVEL_MEMBERS]
+    if len(gaps) == 0:
+        return None
+    cut = int(gaps.argmax()) + LEVEL_MEMBERS
+    lower, upper = ordered[:cut], ordered[cut:]
+    within = math.sqrt((lower.var() * len(lower) + upper.var() * len(upper)) / (len(ordered) - 2))
+    return (lower, upper) if gaps.max() > LEVEL_GAP * within else None
+
+
+def _compare_levels(case: Case, found: _Evidence) -> tuple[Verdict, str] | None:
+    """Judge processes that sit on two levels, level by level; return None where they do not.
+
+    Two sides with the same two levels differ in their means only by how many processes landed on which.
+    """
+    old, new = (np.concatenate(side) for side in zip(*found.logs, strict=True))
+    levels = _levels(old), _levels(new)
+    if levels == (None, None):
+        return None
+    if None in levels:
+        return Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not"
+    (old_low, old_high), (new_low, new_high) = levels
+    groups = (old_low, old_high, new_low, new_high)
+    freedom = sum(len(group) - 1 for group in groups)
+    within = math.sqrt(sum(group.var() * len(group) for group in groups) / freedom)
+    apart = math.expm1((old_high.mean() - old_low.mean() + new_high.mean() - new_low.mean()) / 2)
+    shown = f"the processes of both sides sit on two levels {_percent(apart)} apart"
+    excluded, remarkable = 0.0, False
+    for before, after in ((old_low, new_low), (old_high, new_high)):
+        shift = after.mean() - before.mean()
+        error = within * math.sqrt(1 / len(before) + 1 / len(after))
+        excluded = max(excluded, abs(shift) + float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error)
+        remarkable |= abs(shift) > UNREMARKABLE * error
+    if excluded < math.log1p(case.margin) or (not remarkable and excluded <= math.log1p(WIDEST_SAME)):
+        return Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(excluded))}"
+    return Verdict.AMBIGUOUS, f"{shown}, which do not match"
+
+
+def _remarks(case: Case, found: _Evidence) -> str:
+    remarks = []
+    for name, side, disturbed in (("old", case.old, found.disturbed[0]), ("new", case.new, found.disturbed[1])):
+        if side.failures:
+            remarks.append(f"{len(side.failures)} {name} processes failed ({side.failures[0]})")
+        if disturbed:
+            remarks.append(f"{disturbed} {name} processes far slower than the rest count little")
+    return "".join(f"; {remark}" for remark in remarks)
+
+
+def _percent(fraction: float) -> str:
+    percent = 100 * fraction
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+
+
+def _times(ratio: float) -> str:
+    if ratio >= 2 or ratio <= 0.5:
+        return f"×{ratio:.3g}"
+    change = 100 * (ratio - 1)
+    return f"{change:+.1f} %".replace("-", "−")
+
+
+def _each(shifts: np.ndarray) -> str:
+    return ", ".join(_times(math.exp(shift)) for shift in shifts)
