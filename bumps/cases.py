@@ -1,0 +1,340 @@
+"""From the figures of two rows to the cases that are judged: which processes count on which side, and in what order."""
+
+import collections
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from bumps import sidecars
+from bumps.margins import Margins
+from bumps.results import FAILED_UNSAID, Archive, Excluded, Figure, Row, name_with_params, unquote
+from bumps.selection import Pair
+from bumps.sidecars import Sidecar
+from bumps.verdict import Case, Side
+
+Key = tuple[str, tuple[str, ...]]
+NOT_MEASURED = "not measured in this row"
+
+
+@dataclass
+class Measured:
+    """One side of a case before it is judged: (session and stage, time, median) of each process that counts.
+
+    Where no journal says more, the file's commit stands for the session, and the time is the file's.
+    """
+
+    processes: list[tuple[tuple[str, int], float, float]] = field(default_factory=list)
+    journalled: bool = True
+    failures: tuple[str, ...] = ()
+    skipped: str | None = None
+    interval: tuple[float, float] | None = None
+    value: float | None = None
+    file: str = ""
+    commit: str = ""
+    measured: float = 0.0
+
+    @property
+    def sessions(self) -> set[str]:
+        return {stage[0] for stage, _, _ in self.processes} if self.journalled else set()
+
+    @property
+    def times(self) -> list[float]:
+        return [time for _, time, _ in self.processes]
+
+    def within(self, sessions: set[str]) -> "Measured":
+        """Return the same of some sessions alone."""
+        kept = [process for process in self.processes if process[0][0] in sessions]
+        return Measured(
+            kept, True, self.failures, self.skipped, None, self.value, self.file, self.commit, self.measured
+        )
+
+    def side(self, stages: Sequence[tuple[str, int]]) -> Side:
+        """Return what is judged: one batch for each of the stages, empty where this side missed it."""
+        batches: dict[tuple[str, int], list[float]] = {stage: [] for stage in stages}
+        for stage, _, median in sorted(self.processes, key=_time):
+            batches.setdefault(stage, []).append(median)
+        interval = None if self.processes else self.interval
+        return Side(
+            tuple(map(tuple, batches.values())) if self.processes else (), self.failures, self.skipped, interval
+        )
+
+
+@dataclass
+class Compared:
+    """One case with what the report needs besides: `sides` are (old, new, controls of both)."""
+
+    case: Case
+    benchmark: str
+    params: dict[str, str]
+    old: Measured
+    new: Measured
+    control_medians: tuple[float, ...]
+    flags: list[str]
+
+
+class Comparison:
+    """All cases of one pair of rows, and what was left out of them and why."""
+
+    def __init__(self, archive: Archive, pair: Pair, margins: Margins, assume_interleaved: bool = False):
+        self._archive, self.pair, self._margins = archive, pair, margins
+        self._assume_interleaved = assume_interleaved
+        self.excluded: list[Excluded] = []
+        # What is stored and was not needed: older sources, sessions that measured one side alone.
+        self.superseded: list[Excluded] = []
+        self.not_selected = 0
+        self._sidecars: dict[Row, Sidecar] = {}
+        self._steps = _steps(archive)
+        self._step_of = {name: names for names in self._steps.values() for name in names}
+        self._hardware = self._reference_hardware()
+        self._said: set[tuple] = set()
+
+    def sidecar(self, row: Row) -> Sidecar:
+        if row not in self._sidecars:
+            self._sidecars[row] = sidecars.read(row)
+        return self._sidecars[row]
+
+    def compare(self, stored_only: bool = True) -> list[Compared]:
+        """Return every case, in the order of asv's names."""
+        keys = sorted(self.pair.old.figures.keys() | self.pair.new.figures.keys())
+        return [found for key in keys if (found := self._compare(key, stored_only)) is not None]
+
+    def _compare(self, key: Key, stored_only: bool) -> Compared | None:
+        benchmark, combination = key
+        names = self._archive.param_names(benchmark, len(combination))
+        params = {name: unquote(value) for name, value in zip(names, combination, strict=True)}
+        if params.get("framework", self.pair.framework) != self.pair.framework:
+            return None
+        rows = (self.pair.old, self.pair.new)
+        figures = [self._usable(row, key) for row in rows]
+        version = self._common_version(benchmark, figures)
+        if version is Ellipsis:
+            return None
+        of_version = [self._of_version(benchmark, found, version) for found in figures]
+        old, new = (self._measured(row, key, found) for row, found in zip(rows, of_version, strict=True))
+        if old.skipped == new.skipped == NOT_MEASURED:
+            self.not_selected += 1
+            return None
+        controls = [
+            tuple(
+                self._measured(row, key, self._of_version(benchmark, self._usable(row, key), version))
+                for row in control
+            )
+            for control in self.pair.controls
+        ]
+        shared = old.sessions & new.sessions
+        if shared:
+            for side, row in ((old, self.pair.old), (new, self.pair.new)):
+                if left_out := side.sessions - shared:
+                    self._supersede(
+                        f"{row.machine}/{row.env_name}",
+                        None,
+                        f"{len(left_out)} sessions did not measure the other release",
+                    )
+            old, new = old.within(shared), new.within(shared)
+            controls = [tuple(side.within(shared) for side in control) for control in controls]
+        name = name_with_params(benchmark, combination)
+        stages = common_stages(old, new)
+        case = Case(
+            key=key,
+            old=old.side(stages),
+            new=new.side(stages),
+            controls=tuple(
+                (row.side(paired), replica.side(paired))
+                for row, replica in controls
+                if row.processes and replica.processes
+                for paired in (common_stages(row, replica),)
+            ),
+            margin=self._margins.of(name),
+            interleaved=self._assume_interleaved
+            or alternate(old.times, new.times)
+            or any(bracket(row.times, replica.times, old.times, new.times) for row, replica in controls),
+            stored_only=stored_only,
+            exact=self._archive.attribute(benchmark, "clock") == "kernels",
+        )
+        flags = self._flags(key, version)
+        medians = tuple(median for _, replica in controls for _, _, median in sorted(replica.processes, key=_time))
+        return Compared(case, benchmark, params, old, new, medians, flags)
+
+    def _usable(self, row: Row, key: Key) -> list[Figure]:
+        found = []
+        for figure in row.figures.get(key, ()):
+            difference = _differing(self._hardware, figure.file.hardware)
+            if difference:
+                self._exclude(figure.file.path, None, f"was measured on another machine: {difference}")
+            else:
+                found.append(figure)
+        return found
+
+    def _reference_hardware(self) -> dict[str, str]:
+        rows = (self.pair.new, self.pair.old)
+        for row in rows:
+            newest = max(row.files, key=lambda file: self._last_start(row, file), default=None)
+            if newest is not None:
+                return dict(newest.hardware)
+        return {}
+
+    def _last_start(self, row: Row, file) -> float:
+        starts = (figure.started or 0.0 for found in row.figures.values() for figure in found if figure.file is file)
+        return max(starts, default=0.0)
+
+    def _common_version(self, benchmark: str, figures: Sequence[list[Figure]]) -> object:
+        """Return the newest version that both sides have; Ellipsis, after naming it, where they have none."""
+        versions = [{figure.version for figure in found if figure.selected} for found in figures]
+        if not all(versions) or any(None in found for found in versions):
+            newest = max((figure for found in figures for figure in found), key=_started, default=None)
+            return newest.version if newest and not any(None in found for found in versions) else None
+        shared = versions[0] & versions[1]
+        if not shared:
+            newest = figures[1][-1]
+            self._exclude(newest.file.path, benchmark, "its source differs between the two releases' results")
+            return Ellipsis
+        return max((figure for found in figures for figure in found if figure.version in shared), key=_started).version
+
+    def _of_version(self, benchmark: str, figures: list[Figure], version: str | None) -> list[Figure]:
+        kept = [figure for figure in figures if version is None or figure.version in (version, None)]
+        for figure in figures:
+            if figure.selected and figure not in kept:
+                self._supersede(figure.file.path, benchmark, "measured with another source of the benchmark")
+        return kept
+
+    def _measured(self, row: Row, key: Key, figures: list[Figure]) -> Measured:
+        sidecar = self.sidecar(row)
+        plain = key[0], tuple(map(unquote, key[1]))
+        found = Measured()
+        skipped: str | None = None
+        for figure in figures:
+            if figure.selected or not found.file:
+                found.file, found.commit = figure.file.path, figure.file.commit
+            if not figure.selected or figure.skipped:
+                skipped = figure.skipped or sidecar.skipped(plain) or skipped
+                continue
+            found.measured = max(found.measured, figure.started or 0.0)
+            found.failures += tuple(self._reason(row, sidecar, plain, figure, reason) for reason in figure.failures)
+            self._add_processes(found, sidecar, plain, key, figure)
+        has_figure = found.processes or found.failures or found.interval
+        if not has_figure:
+            found.skipped = found.skipped or skipped or NOT_MEASURED
+        found.journalled = found.journalled and bool(found.processes)
+        return found
+
+    def _reason(self, row: Row, sidecar: Sidecar, plain: Key, figure: Figure, reason: str) -> str:
+        if reason is not FAILED_UNSAID:
+            return reason
+        if row.unbuildable:
+            return f"the row could not be built: {sidecar.unbuildable or 'no reason was recorded'}"
+        return sidecar.failed(plain, figure.index) or reason
+
+    def _add_processes(self, found: Measured, sidecar: Sidecar, plain: Key, key: Key, figure: Figure) -> None:
+        if not figure.processes:
+            if not figure.medians:
+                found.interval, found.value = figure.interval, figure.value
+            found.journalled = False
+            medians = figure.medians
+            if not medians and figure.interval is None and figure.value is not None:
+                # Neither samples nor an interval: as much as one process says.
+                medians = (figure.value,)
+            stage, time = (figure.file.commit, 0), figure.started or 0.0
+            found.processes += [(stage, time, median) for median in medians]
+            return
+        siblings = [(name, plain[1]) for name in self._step_of.get(plain[0], (plain[0],))]
+        disturbed = collections.Counter()
+        for process, median in zip(figure.processes, figure.medians, strict=True):
+            reasons = process.disturbed
+            if process.started is not None and process.ended is not None:
+                reasons = reasons or sidecar.disturbed(siblings, process.started, process.ended)
+            if reasons:
+                disturbed[", ".join(reasons)] += 1
+                continue
+            time = process.started or figure.started or 0.0
+            found.processes.append(((process.session, process.stage), time, median))
+            found.measured = max(found.measured, process.ended or 0.0)
+        for reasons, count in disturbed.items():
+            name = name_with_params(*key)
+            self._exclude(
+                figure.file.path, name, f"{count} of {len(figure.medians)} processes were disturbed: {reasons}"
+            )
+            found.skipped = f"every process was disturbed: {reasons}"
+
+    def _flags(self, key: Key, version: str | None) -> list[str]:
+        benchmark, combination = key
+        plain = tuple(map(unquote, combination))
+        flags = set()
+        for row in (self.pair.old, self.pair.new):
+            sidecar = self.sidecar(row)
+            for name in self._step_of.get(benchmark, (benchmark,)):
+                flags.update(sidecar.flags((name, plain), version))
+                if (name, plain) in sidecar.disturbances:
+                    flags.add("disturbed")
+        return sorted(flags)
+
+    def _exclude(self, file: str, benchmark: str | None, why: str) -> None:
+        self._say(self.excluded, file, benchmark, why)
+
+    def _supersede(self, file: str, benchmark: str | None, why: str) -> None:
+        self._say(self.superseded, file, benchmark, why)
+
+    def _say(self, where: list[Excluded], *what) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            where.append(Excluded(*what))
+
+
+def common_stages(old: Measured, new: Measured) -> list[tuple[str, int]]:
+    """Return the stages of both sides in the order of time; none where no stage has both sides: then the first of one
+    belongs with the first of the other."""
+    starts: dict[tuple[str, int], float] = {}
+    for stage, time, _ in [*old.processes, *new.processes]:
+        starts[stage] = min(time, starts.get(stage, time))
+    both = {stage for stage, _, _ in old.processes} & {stage for stage, _, _ in new.processes}
+    return sorted(starts, key=lambda stage: (starts[stage], stage)) if both else []
+
+
+def _steps(archive: Archive) -> dict[tuple, tuple[str, ...]]:
+    """Group the benchmarks that measure figures of one and the same step: wall time, device time, kernels."""
+    groups: dict[tuple, list[str]] = {}
+    for name, attributes in archive.benchmarks.items():
+        if attributes.get("workload") and attributes.get("clock"):
+            step = name.rpartition(".")[0], str(attributes.get("mode")), str(attributes.get("pass"))
+            groups.setdefault(step, []).append(name)
+    return {step: tuple(names) for step, names in groups.items()}
+
+
+def _started(figure: Figure) -> float:
+    return figure.started or 0.0
+
+
+def _time(process: tuple) -> float:
+    return process[1]
+
+
+def _differing(reference: dict[str, str], hardware: Iterable[tuple[str, str]]) -> str | None:
+    return next(
+        (
+            f"{name} is {value}, and {reference[name]} where the newest result was"
+            for name, value in hardware
+            if reference.get(name, value) != value
+        ),
+        None,
+    )
+
+
+def alternate(old: Sequence[float], new: Sequence[float]) -> bool:
+    """Whether processes measured at these times alternated between two rows, so that drift falls on both alike.
+
+    They count as interleaved when the row changes at least as often as with rounds whose order alternates
+    (old new, new old, old new …): one change a round.
+    """
+    if min(len(set(old)), len(set(new))) < 2:
+        return False
+    order = [side for _, side in sorted([(time, 0) for time in old] + [(time, 1) for time in new])]
+    changes = sum(before != after for before, after in itertools.pairwise(order))
+    return changes >= max(2, min(len(old), len(new)))
+
+
+def bracket(row: Sequence[float], replica: Sequence[float], old: Sequence[float], new: Sequence[float]) -> bool:
+    """Whether a control, measured at two times, has everything of both sides between or at these times."""
+    if not (row and replica and old and new):
+        return False
+    apart = max(row) < min(replica) or max(replica) < min(row)
+    times = [*row, *replica]
+    return apart and min(times) <= min(*old, *new) and max(times) >= max(*old, *new)

@@ -1,0 +1,152 @@
+"""Session journals as judging needs them: which process measured which samples, and when.
+
+The samples themselves stay on disk: what is kept of each is their number, a digest that recognises them in a result
+file, and their median.
+"""
+
+import hashlib
+import json
+import math
+import pathlib
+import statistics
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of a session; times are seconds since the epoch."""
+
+    session: str
+    stage: int
+    round: int
+    env_name: str
+    started: float | None
+    ended: float | None
+    disturbed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one process says of one benchmark with one set of parameters.
+
+    `count`, `digest` and `median` describe its samples; without samples, `status` and `reason` say why.
+    """
+
+    process: Process
+    count: int = 0
+    digest: bytes = b""
+    median: float | None = None
+    status: str | None = None
+    reason: str | None = None
+
+
+@dataclass
+class Journals:
+    """The journals of one machine.
+
+    `entries` maps (env_name, benchmark, index) to what the processes say of it, in the order measured; `versions` and
+    `commits` map a session to its benchmarks' versions and its commit. `unread` are (file, why).
+    """
+
+    entries: dict[tuple[str, str, int], list[Entry]] = field(default_factory=dict)
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    commits: dict[str, str] = field(default_factory=dict)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+
+
+def records(path: pathlib.Path) -> Iterator[dict]:
+    """Yield the records of a JSON-lines file; lines that a crash cut short and lines of other kinds are passed over.
+
+    Raises OSError.
+    """
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and isinstance(record.get("record"), str):
+                yield record
+
+
+def seconds(time: object) -> float | None:
+    """Return an ISO 8601 time (or a number) as seconds since the epoch, None for anything else."""
+    if isinstance(time, str):
+        try:
+            return datetime.fromisoformat(time).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(time, (int, float)) and not isinstance(time, bool) and math.isfinite(time):
+        return float(time)
+    return None
+
+
+def digest(samples: Sequence[float]) -> bytes:
+    """Return what recognises these samples: the bytes of their doubles, hashed."""
+    return hashlib.blake2b(struct.pack(f"{len(samples)}d", *samples), digest_size=16).digest()
+
+
+def are_numbers(values: object) -> bool:
+    """Whether this is a list of finite numbers."""
+    return isinstance(values, list) and {type(value) for value in values} <= {int, float} and math.isfinite(sum(values))
+
+
+def read(machine_folder: pathlib.Path) -> Journals:
+    """Read all journals of one machine's results folder."""
+    found = Journals()
+    paths = sorted((machine_folder / "sessions").glob("*.jsonl"))
+    processes = []
+    for path in paths:
+        try:
+            processes += _read_session(path, found)
+        except OSError as error:
+            found.unread.append((path.name, f"cannot be read: {error.strerror}"))
+    # One process after another, whatever the sessions are called.
+    processes.sort(key=lambda pair: pair[0].started or 0.0)
+    for process, entries in processes:
+        for benchmark, index, entry in entries:
+            found.entries.setdefault((process.env_name, benchmark, index), []).append(entry)
+    return found
+
+
+def _read_session(path: pathlib.Path, found: Journals) -> list:
+    session, processes = path.stem, []
+    for record in records(path):
+        if record["record"] == "session":
+            session = str(record.get("id") or session)
+            versions = record.get("versions")
+            found.versions[session] = versions if isinstance(versions, dict) else {}
+            found.commits[session] = str(record.get("commit") or "")
+        elif record["record"] == "process" and isinstance(record.get("entries"), list):
+            disturbed = record.get("disturbed")
+            process = Process(
+                session=session,
+                stage=_integer(record.get("stage")),
+                round=_integer(record.get("round")),
+                env_name=str(record.get("env_name")),
+                started=seconds(record.get("started")),
+                ended=seconds(record.get("ended")),
+                disturbed=tuple(map(str, disturbed)) if isinstance(disturbed, list) else (),
+            )
+            processes.append((process, [entry for given in record["entries"] if (entry := _entry(process, given))]))
+    return processes
+
+
+def _integer(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _entry(process: Process, given: object) -> tuple[str, int, Entry] | None:
+    if not isinstance(given, dict) or not isinstance(given.get("benchmark"), str):
+        return None
+    benchmark, index = given["benchmark"], _integer(given.get("index"))
+    samples = given.get("samples")
+    if samples and are_numbers(samples):
+        return benchmark, index, Entry(process, len(samples), digest(samples), statistics.median(samples))
+    status = given.get("status")
+    if not isinstance(status, str):
+        return None
+    return benchmark, index, Entry(process, status=status, reason=str(given.get("reason") or status))
