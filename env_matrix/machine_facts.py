@@ -20,6 +20,7 @@ from env_matrix.releases import Release
 from env_matrix.why import is_part_of
 
 PYTHON_TIMEOUT_SECONDS = 20
+CPU_QUOTA = pathlib.Path("/sys/fs/cgroup/cpu.max")
 CUDA_LIBRARIES = ("cudart", "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvrtc", "nvJitLink")
 
 
@@ -155,7 +156,7 @@ def smt_active() -> bool | None:
 def cpu_quota() -> float | None:
     """Return how many cores' worth of time a container's control group leaves, None without a limit."""
     with contextlib.suppress(OSError, ValueError):
-        limit, period = pathlib.Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        limit, period = CPU_QUOTA.read_text().split()
         return int(limit) / int(period)
     return None
 

@@ -87,7 +87,9 @@ def _row(framework: str, entry) -> Release:
 
 
 def add(matrix: Matrix, release: Release) -> Matrix:
-    """Return the matrix with one row more, in version order."""
+    """Return the matrix with one row more, in version order; the same matrix when it has the row."""
+    if release in matrix.rows:
+        return matrix
     return _edit(matrix, sorted({*matrix.rows, release}), lambda text: _insert(text, release))
 
 
