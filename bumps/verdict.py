@@ -6,9 +6,10 @@ docs/verdicts.md says what is computed and why, with the simulated error rates.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from itertools import chain, zip_longest
 
 import numpy as np
 from scipy import stats
@@ -28,12 +29,14 @@ MOST_PROCESSES = 15
 INCREDIBLE = 10.0
 # A side's slow processes beyond this many robust standard deviations count as disturbed, if they are few.
 DISTURBED_BEYOND = 3.0
-DISTURBED_SHARE = 0.2
+DISTURBED_SHARE = 0.3
 ENOUGH_TO_CLIP = 10
-SHAMOS_TO_SD = 0.9539
-# Two levels are seen where the widest gap between processes is this many times the spread on either side of it.
-LEVEL_GAP = 4.0
+SHAMOS_TO_SD = permutation.SHAMOS_TO_SD
+# Two levels are seen where the widest gap between processes exceeds this many times the range on either side of it.
+LEVEL_GAP = 1.0
 LEVEL_MEMBERS = 2
+# An upper level holds more than this share of a side's processes; fewer are disturbed processes.
+LEVEL_SHARE = 0.2
 # Where noise forbids excluding the configured margin, `same` also asks that old and new differ by no more than this
 # many standard errors; fewer with few processes, whose two levels cannot be told from a shift.
 UNREMARKABLE = 2.0
@@ -387,33 +390,50 @@ class _Evidence:
     freedom: float
     weight: float
     processes: int
+    sizes: list[int]
     batch_shifts: np.ndarray
+    twin_shifts: tuple[tuple[float, float], ...]
     disturbed: tuple[int, int]
+    logs: list[tuple[np.ndarray, np.ndarray]]
     # Filled in when the variances of all cases are known.
     error: float = math.nan
     critical: float = math.nan
     tail: float = math.nan
     p: float = math.nan
     discovered: bool = True
-    logs: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
 
-def _extra_sides(case: Case) -> list[Side]:
-    """Return the control's sides that are not the bump's own."""
-    return [
-        side
-        for pair in case.controls
-        for side in pair
-        if side.batches != case.old.batches and side.batches != case.new.batches and min(side.medians, default=0) > 0
-    ]
+def _cells(case: Case) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """Return the batches of old, new, old's twins, new's twins and of other rows' control sides.
+
+    A side's twin is the same row measured again under its second name: its processes count as the side's own.
+    """
+    twins = {"old": (), "new": ()}
+    others = []
+    for pair in case.controls:
+        for side, twin in (pair, pair[::-1]):
+            if min(side.medians, default=0) <= 0:
+                continue
+            if side.batches == case.new.batches or side.batches == case.old.batches:
+                continue
+            if twin.batches == case.new.batches:
+                twins["new"] = _joined(twins["new"], side.batches)
+            elif twin.batches == case.old.batches:
+                twins["old"] = _joined(twins["old"], side.batches)
+            else:
+                others.append(side.batches)
+    return (case.old.batches, case.new.batches, twins["old"], twins["new"], *others)
+
+
+def _joined(first: tuple[tuple[float, ...], ...], second: tuple[tuple[float, ...], ...]):
+    return tuple(a + b for a, b in zip_longest(first, second, fillvalue=()))
 
 
 def _judge_with_noise(cases: list[Case], multiplicity: bool) -> list[Judgement]:
     evidence: list[_Evidence] = [None] * len(cases)
     groups = defaultdict(list)
     for position, case in enumerate(cases):
-        extra = _extra_sides(case)
-        cells = (case.old.batches, case.new.batches, *(side.batches for side in extra))
+        cells = _cells(case)
         groups[tuple(tuple(map(len, batches)) for batches in cells)].append((position, cells))
     for signature, members in groups.items():
         # Slices keep the pairwise differences of many cases from filling the memory.
@@ -433,54 +453,69 @@ def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _measure(signature: tuple[tuple[int, ...], ...], members: list[tuple]) -> list[_Evidence]:
     """Measure cases whose sides have the same numbers of processes: arrays of shape (cases, processes) per batch."""
+    count = len(members)
     sides = [
         [
-            np.log(np.array([cells[side][batch] for cells in members], dtype=float).reshape(len(members), size))
+            np.log(np.array([cells[side][batch] for cells in members], dtype=float).reshape(count, size))
             for batch, size in enumerate(sizes)
         ]
         for side, sizes in enumerate(signature)
     ]
-    raw_old, raw_new = sides[0], sides[1]
+    stages = min(len(signature[0]), len(signature[1]))
+    raw = [_with_twin(sides[side], sides[side + 2])[:stages] for side in (0, 1)]
     processes = min(sum(signature[0]), sum(signature[1]))
-    disturbed = np.zeros((len(members), len(sides)), dtype=int)
+    disturbed = np.zeros((count, len(sides)), dtype=int)
     if processes >= ENOUGH_TO_CLIP:
         sides, disturbed = _clip_disturbed(sides)
 
-    squares, freedom = np.zeros(len(members)), 0
-    for side in sides:
+    squares, freedom = np.zeros(count), 0
+    joined = [_with_twin(sides[0], sides[2]), _with_twin(sides[1], sides[3])]
+    for side in (*joined, *sides[4:]):
         for cell in side:
             if cell.shape[1] > 1:
                 squares += cell.var(axis=1) * cell.shape[1]
                 freedom += cell.shape[1] - 1
-    total = sum(sum(sizes) for sizes in signature)
+    total = sum(map(sum, signature))
     # A clipped process counts as seen in neither the variance nor the degrees of freedom.
     clipped = disturbed.sum(axis=1)
     variance = squares / max(freedom, 1) * (total / (total - clipped)) ** 2
-    paired = [(old, new) for old, new in zip(sides[0], sides[1], strict=False) if old.shape[1] > 0 and new.shape[1] > 0]
-    shifts = np.array([new.mean(axis=1) - old.mean(axis=1) for old, new in paired]).reshape(len(paired), len(members))
-    weights = np.array(
-        [old.shape[1] * new.shape[1] / (old.shape[1] + new.shape[1]) for old, new in paired], dtype=float
-    )
-    weight = float(weights.sum())
-    shift = weights @ shifts / weight if weight else np.full(len(members), math.nan)
     free = np.maximum(freedom - clipped, 0)
+    shifts, weights = _shifts(*joined, count)
+    weight = weights.sum()
+    shift = weights @ shifts / weight if weight else np.full(count, math.nan)
+    twins = [_shifts(sides[side], sides[side + 2], count) for side in (0, 1)]
+    twin_shifts = [weights @ shifts / weights.sum() if weights.sum() else np.zeros(count) for shifts, weights in twins]
+    used = [stage for stage in range(stages) if raw[0][stage].shape[1] and raw[1][stage].shape[1]]
+    sizes = [min(signature[0][stage], signature[1][stage]) for stage in used]
     return [
         _Evidence(
-            float(shift[i]),
-            float(variance[i]),
-            float(free[i]),
-            weight,
-            processes,
-            shifts[:, i],
-            (int(disturbed[i, 0]), int(disturbed[i, 1])),
-            logs=[
-                (old[i], new[i])
-                for old, new in zip(raw_old, raw_new, strict=False)
-                if old.shape[1] > 0 and new.shape[1] > 0
-            ],
+            shift=float(shift[i]),
+            variance=float(variance[i]),
+            freedom=float(free[i]),
+            weight=float(weight),
+            processes=processes,
+            sizes=sizes,
+            batch_shifts=shifts[:, i],
+            twin_shifts=tuple((float(twin_shifts[side][i]), float(twins[side][1].sum())) for side in (0, 1)),
+            disturbed=(int(disturbed[i, 0]), int(disturbed[i, 1])),
+            logs=[(raw[0][stage][i], raw[1][stage][i]) for stage in used],
         )
-        for i in range(len(members))
+        for i in range(count)
     ]
+
+
+def _with_twin(side: list[np.ndarray], twin: list[np.ndarray]) -> list[np.ndarray]:
+    return [
+        np.concatenate([cell, twin[stage]], axis=1) if stage < len(twin) else cell for stage, cell in enumerate(side)
+    ]
+
+
+def _shifts(old: list[np.ndarray], new: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shifts from old to new, shape (batches, cases), and the batches' weights: reciprocals of the
+    shifts' variances in units of one process's variance."""
+    paired = [(a, b) for a, b in zip(old, new, strict=False) if a.shape[1] and b.shape[1]]
+    shifts = np.array([b.mean(axis=1) - a.mean(axis=1) for a, b in paired]).reshape(len(paired), count)
+    return shifts, np.array([1 / (1 / a.shape[1] + 1 / b.shape[1]) for a, b in paired])
 
 
 def _clip_disturbed(sides: list[list[np.ndarray]]) -> tuple[list[list[np.ndarray]], np.ndarray]:
@@ -496,17 +531,15 @@ def _clip_disturbed(sides: list[list[np.ndarray]]) -> tuple[list[list[np.ndarray
     scale = np.median(np.concatenate(differences, axis=1), axis=1) / SHAMOS_TO_SD
     limited, counts = [], []
     for side in sides:
-        limits = [np.median(cell, axis=1) + DISTURBED_BEYOND * scale if cell.shape[1] else None for cell in side]
-        far = [
-            cell > limit[:, None] if limit is not None else cell > 0 for cell, limit in zip(side, limits, strict=True)
-        ]
-        counts.append(sum(cell.sum(axis=1) for cell in far))
-        limited.append(
-            [
-                np.minimum(cell, limit[:, None]) if limit is not None else cell
-                for cell, limit in zip(side, limits, strict=True)
-            ]
-        )
+        near_side, far = [], np.zeros(len(scale), dtype=int)
+        for cell in side:
+            if cell.shape[1]:
+                limit = (np.median(cell, axis=1) + DISTURBED_BEYOND * scale)[:, None]
+                far += (cell > limit).sum(axis=1)
+                cell = np.minimum(cell, limit)
+            near_side.append(cell)
+        limited.append(near_side)
+        counts.append(far)
     counts = np.array(counts).T
     sizes = np.array([sum(cell.shape[1] for cell in side) for side in sides])
     few = ((counts <= DISTURBED_SHARE * sizes).all(axis=1) & (scale > 0))[:, None]
@@ -582,9 +615,17 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
         return Judgement(case.key, Verdict.AMBIGUOUS, ratio, None, None, case.margin, None, why, following, cost)
 
     low, high = found.shift - half, found.shift + half
-    resolvable = max(margin, half)
+    # What a row differs from itself by, no bump may be blamed for.
+    unsteady = max(
+        (
+            abs(shift)
+            for shift, weight in found.twin_shifts
+            if weight and abs(shift) > found.critical * found.error * math.sqrt(found.weight / weight)
+        ),
+        default=0.0,
+    )
+    resolvable = max(margin, half, unsteady)
     batches = len(found.logs)
-    sizes = [min(len(old), len(new)) for old, new in found.logs]
     can_measure = not case.stored_only and (found.processes < MOST_PROCESSES or batches < 2)
     changed = abs(found.shift) > resolvable
     worse = (found.shift > 0) == case.lower_is_better
@@ -593,13 +634,16 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
     supporting = int((np.sign(found.shift) * found.batch_shifts > margin / 2).sum())
     following, confirmed = Next.NOTHING, False
     excluded = math.expm1(max(high, -low))
-    processes = f"{sum(len(old) for old, _ in found.logs)} + {sum(len(new) for _, new in found.logs)} processes"
+    twins = sum(map(len, chain.from_iterable(found.logs))) - len(case.old.medians) - len(case.new.medians)
+    processes = f"{len(case.old.medians)} + {len(case.new.medians)} processes"
+    if twins > 0:
+        processes += f" and {twins} of the control"
 
     if not case.interleaved:
         verdict, why = Verdict.AMBIGUOUS, "old and new were not measured interleaved and no control brackets them"
         following = Next.NOTHING if case.stored_only else Next.CONFIRM if changed else Next.MEASURE_MORE
     elif changed and batches >= 2:
-        level = significance_level(sizes)
+        level = significance_level(found.sizes)
         if found.p > level:
             verdict, why = (
                 Verdict.AMBIGUOUS,
@@ -622,6 +666,9 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
         why = f"a {name} is suspected and must be confirmed by fresh processes"
     elif changed:
         verdict, why = _single_batch(case, found, change)
+    elif unsteady > margin:
+        verdict, why = Verdict.AMBIGUOUS, f"the control differs from its own row by {_percent(math.expm1(unsteady))}"
+        following = Next.MEASURE_MORE if can_measure else Next.NOTHING
     elif max(high, -low) < margin:
         verdict, why = Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded"
     else:
@@ -670,16 +717,16 @@ def _single_batch(case: Case, found: _Evidence, change: Verdict) -> tuple[Verdic
     return Verdict.AMBIGUOUS, "seen in one batch only, which is too little to believe it"
 
 
-def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Split one side's processes into two levels where they clearly sit on two."""
+def _levels(values: np.ndarray, fewest_upper: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Split one side's processes into a lower and an upper level where they clearly sit on two."""
     ordered = np.sort(values)
-    gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - LEVEL_MEMBERS]
+    gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - fewest_upper]
     if len(gaps) == 0:
         return None
     cut = int(gaps.argmax()) + LEVEL_MEMBERS
     lower, upper = ordered[:cut], ordered[cut:]
-    within = math.sqrt((lower.var() * len(lower) + upper.var() * len(upper)) / (len(ordered) - 2))
-    return (lower, upper) if gaps.max() > LEVEL_GAP * within else None
+    widest = max(lower[-1] - lower[0], upper[-1] - upper[0])
+    return (lower, upper) if gaps.max() > LEVEL_GAP * widest else None
 
 
 def _compare_levels(case: Case, found: _Evidence) -> tuple[Verdict, str] | None:
@@ -688,9 +735,10 @@ def _compare_levels(case: Case, found: _Evidence) -> tuple[Verdict, str] | None:
     Two sides with the same two levels differ in their means only by how many processes landed on which.
     """
     old, new = (np.concatenate(side) for side in zip(*found.logs, strict=True))
-    levels = _levels(old), _levels(new)
-    if levels == (None, None):
+    # A few slow processes are no level; but once one side shows two, the other may have few processes on its upper.
+    if all(_levels(side, int(LEVEL_SHARE * len(side)) + 1) is None for side in (old, new)):
         return None
+    levels = _levels(old, LEVEL_MEMBERS), _levels(new, LEVEL_MEMBERS)
     if None in levels:
         return Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not"
     (old_low, old_high), (new_low, new_high) = levels
