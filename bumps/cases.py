@@ -27,6 +27,7 @@ class Measured:
     journalled: bool = True
     failures: tuple[str, ...] = ()
     skipped: str | None = None
+    disturbed: str | None = None
     interval: tuple[float, float] | None = None
     value: float | None = None
     file: str = ""
@@ -45,7 +46,7 @@ class Measured:
         """Return the same of some sessions alone."""
         kept = [process for process in self.processes if process[0][0] in sessions]
         return Measured(
-            kept, True, self.failures, self.skipped, None, self.value, self.file, self.commit, self.measured
+            kept, True, self.failures, self.skipped, file=self.file, commit=self.commit, measured=self.measured
         )
 
     def side(self, stages: Sequence[tuple[str, int]]) -> Side:
@@ -213,7 +214,9 @@ class Comparison:
             self._add_processes(found, sidecar, plain, key, figure)
         has_figure = found.processes or found.failures or found.interval
         if not has_figure:
-            found.skipped = found.skipped or skipped or NOT_MEASURED
+            found.skipped = found.disturbed or skipped or NOT_MEASURED
+        if found.processes and found.interval:
+            self._supersede(found.file, name_with_params(*key), "samples that cannot be cut into processes")
         found.journalled = found.journalled and bool(found.processes)
         return found
 
@@ -240,7 +243,7 @@ class Comparison:
         disturbed = collections.Counter()
         for process, median in zip(figure.processes, figure.medians, strict=True):
             reasons = process.disturbed
-            if process.started is not None and process.ended is not None:
+            if sidecar.disturbances and process.started is not None and process.ended is not None:
                 reasons = reasons or sidecar.disturbed(siblings, process.started, process.ended)
             if reasons:
                 disturbed[", ".join(reasons)] += 1
@@ -253,7 +256,7 @@ class Comparison:
             self._exclude(
                 figure.file.path, name, f"{count} of {len(figure.medians)} processes were disturbed: {reasons}"
             )
-            found.skipped = f"every process was disturbed: {reasons}"
+            found.disturbed = f"every process was disturbed: {reasons}"
 
     def _flags(self, key: Key, version: str | None) -> list[str]:
         benchmark, combination = key

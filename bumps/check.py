@@ -6,6 +6,7 @@
 import datetime
 import functools
 import pathlib
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 
@@ -163,6 +164,8 @@ class _Report:
             "interleaved": each.case.interleaved,
             "processes_old": len(each.old.processes),
             "processes_new": len(each.new.processes),
+            "figure_old": _figure(each.old),
+            "figure_new": _figure(each.new),
             "medians_old": _medians(each.old),
             "medians_new": _medians(each.new),
             "medians_control": list(each.control_medians),
@@ -268,6 +271,12 @@ def _both_ran(case: verdict.Case) -> bool:
 
 def _medians(side: Measured) -> list[float]:
     return [median for _, _, median in sorted(side.processes, key=lambda process: process[1])]
+
+
+def _figure(side: Measured) -> float | None:
+    """The side in one number: the median of its process medians, or asv's own median where there are none."""
+    medians = _medians(side)
+    return statistics.median(medians) if medians else side.value
 
 
 def _when(side: Measured) -> float:

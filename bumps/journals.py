@@ -4,15 +4,17 @@ The samples themselves stay on disk: what is kept of each is their number, a dig
 file, and their median.
 """
 
+import array
 import hashlib
 import json
 import math
 import pathlib
 import statistics
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+NUMBERS = {int, float}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,12 @@ def seconds(time: object) -> float | None:
 
 def digest(samples: Sequence[float]) -> bytes:
     """Return what recognises these samples: the bytes of their doubles, hashed."""
-    return hashlib.blake2b(struct.pack(f"{len(samples)}d", *samples), digest_size=16).digest()
+    return hashlib.blake2b(array.array("d", samples).tobytes(), digest_size=16).digest()
 
 
 def are_numbers(values: object) -> bool:
     """Whether this is a list of finite numbers."""
-    return isinstance(values, list) and {type(value) for value in values} <= {int, float} and math.isfinite(sum(values))
+    return isinstance(values, list) and set(map(type, values)) <= NUMBERS and math.isfinite(sum(values))
 
 
 def read(machine_folder: pathlib.Path) -> Journals:
