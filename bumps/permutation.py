@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-# A score beyond 2.5 scale units says "far", not "how far".
-CLIP = 2.5
-STEPS_PER_UNIT = 12
+# A score beyond this many scale units says "far", not "how far".
+CLIP = 1.5
+STEPS_PER_UNIT = 16
 # Beyond this many processes in a batch the sum is normal to within what the p-value is used for.
 COUNTED = 60
 # Batches differ visibly at this level.

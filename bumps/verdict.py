@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import zip_longest
 
 import numpy as np
 from scipy import stats
@@ -23,6 +23,7 @@ FALSE_ALARM = 7e-4
 FALSE_DISCOVERY_RATE = 0.05
 # Power that `smallest_detectable` is stated for.
 POWER = 0.9
+POWER_QUANTILE = float(stats.norm.ppf(POWER))
 # Processes a side after which a case is final.
 MOST_PROCESSES = 15
 # A change beyond this factor is believed only when fresh processes show it again.
@@ -34,6 +35,8 @@ ENOUGH_TO_CLIP = 10
 SHAMOS_TO_SD = permutation.SHAMOS_TO_SD
 # Two levels are seen where the widest gap between processes exceeds this many times the range on either side of it.
 LEVEL_GAP = 1.0
+# Once one side shows two levels, the other is split at half that.
+LEVEL_GAP_OTHER = 0.5
 LEVEL_MEMBERS = 2
 # An upper level holds more than this share of a side's processes; fewer are disturbed processes.
 LEVEL_SHARE = 0.2
@@ -46,6 +49,7 @@ WIDEST_SAME = 1.0
 # One batch alone is believed without an exact test only when both sides are this far apart (H200: processes of one
 # row sit on two levels 11 % apart) and the t interval is this sure.
 SINGLE_BATCH_GAP = 0.15
+SINGLE_BATCH_FEWEST = 5
 SINGLE_BATCH_ALPHA = 1e-4
 
 
@@ -571,9 +575,17 @@ def _weigh(cases: list[Case], evidence: list[_Evidence], multiplicity: bool) -> 
         alone = len(found.batch_shifts) < 2
         if abs(found.shift) > max(margin, found.critical * found.error) and (not alone or case.stored_only):
             rising = found.shift > 0
-            found.p = permutation.p_value([(old, new) if rising else (-old, -new) for old, new in found.logs])
+            batches = [(old, new) if rising else (-old, -new) for old, new in found.logs]
+            found.p = permutation.p_value(batches)
+            if alone and found.tail <= SINGLE_BATCH_ALPHA and _far_apart(*batches[0]):
+                found.p = found.tail
     if multiplicity:
         _control_discoveries(evidence)
+
+
+def _far_apart(lower: np.ndarray, upper: np.ndarray) -> bool:
+    fewest = min(len(lower), len(upper))
+    return fewest >= SINGLE_BATCH_FEWEST and upper.min() - lower.max() > math.log1p(SINGLE_BATCH_GAP)
 
 
 def _control_discoveries(evidence: list[_Evidence]) -> None:
@@ -604,19 +616,60 @@ def significance_level(sizes: Sequence[int]) -> float:
     return max(level, FALSE_ALARM / 10)
 
 
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    verdict: Verdict
+    why: str
+    next: Next = Next.NOTHING
+    confirmed: bool = False
+
+
 def _decide(case: Case, found: _Evidence) -> Judgement:
-    margin = math.log1p(case.margin)
     half = found.critical * found.error
+    following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
     if math.isnan(half):
         why = "too few processes to know the noise" if found.logs else "old and new share no batch"
         ratio = None if math.isnan(found.shift) else math.exp(found.shift)
-        following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
         cost = None if ratio is None else _cost(ratio, case)
         return Judgement(case.key, Verdict.AMBIGUOUS, ratio, None, None, case.margin, None, why, following, cost)
 
-    low, high = found.shift - half, found.shift + half
-    # What a row differs from itself by, no bump may be blamed for.
-    unsteady = max(
+    margin = math.log1p(case.margin)
+    unsteady = _unsteadiness(found)
+    resolvable = max(margin, half, unsteady)
+    changed = abs(found.shift) > resolvable
+    more = _more_can_be_measured(case, found)
+    if not case.interleaved:
+        why = "old and new were not measured interleaved and no control brackets them"
+        decision = _Decision(Verdict.AMBIGUOUS, why, Next.CONFIRM if changed and more else following)
+    elif changed:
+        decision = _decide_changed(case, found, more)
+    elif unsteady > margin:
+        why = f"the control differs from its own row by {_percent(math.expm1(unsteady))}"
+        decision = _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE if more else Next.NOTHING)
+    elif abs(found.shift) + half < margin:
+        decision = _Decision(Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded")
+    else:
+        decision = _decide_noisy(case, found, math.expm1(abs(found.shift) + half), more)
+
+    ratio = math.exp(found.shift)
+    return Judgement(
+        case.key,
+        decision.verdict,
+        ratio,
+        math.exp(found.shift - half),
+        math.exp(found.shift + half),
+        math.expm1(resolvable),
+        math.expm1(max(margin, half) + POWER_QUANTILE * found.error),
+        f"{_times(ratio)} in {_processes(case, found)}: {decision.why}{_remarks(case, found)}",
+        decision.next,
+        _cost(ratio, case),
+        decision.confirmed,
+    )
+
+
+def _unsteadiness(found: _Evidence) -> float:
+    """Return what a row significantly differs from itself by: no bump may be blamed for as much."""
+    return max(
         (
             abs(shift)
             for shift, weight in found.twin_shifts
@@ -624,100 +677,63 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
         ),
         default=0.0,
     )
-    resolvable = max(margin, half, unsteady)
-    batches = len(found.logs)
-    can_measure = not case.stored_only and (found.processes < MOST_PROCESSES or batches < 2)
-    changed = abs(found.shift) > resolvable
+
+
+def _more_can_be_measured(case: Case, found: _Evidence) -> bool:
+    tried = min(len(side.medians) + len(side.failures) for side in (case.old, case.new))
+    return not case.stored_only and (tried < MOST_PROCESSES or len(found.logs) < 2)
+
+
+def _decide_changed(case: Case, found: _Evidence, more: bool) -> _Decision:
+    """Decide on a shift that is relevant and beyond its own interval."""
     worse = (found.shift > 0) == case.lower_is_better
     change = Verdict.REGRESSED if worse else Verdict.IMPROVED
-    name = "slowdown" if worse else "improvement"
-    supporting = int((np.sign(found.shift) * found.batch_shifts > margin / 2).sum())
-    following, confirmed = Next.NOTHING, False
-    excluded = math.expm1(max(high, -low))
-    twins = sum(map(len, chain.from_iterable(found.logs))) - len(case.old.medians) - len(case.new.medians)
-    processes = f"{len(case.old.medians)} + {len(case.new.medians)} processes"
-    if twins > 0:
-        processes += f" and {twins} of the control"
-
-    if not case.interleaved:
-        verdict, why = Verdict.AMBIGUOUS, "old and new were not measured interleaved and no control brackets them"
-        following = Next.NOTHING if case.stored_only else Next.CONFIRM if changed else Next.MEASURE_MORE
-    elif changed and batches >= 2:
-        level = significance_level(found.sizes)
-        if found.p > level:
-            verdict, why = (
-                Verdict.AMBIGUOUS,
-                f"a {name} is likely but not yet certain (p {found.p:.2g}, needed {level:.2g})",
-            )
-        elif supporting < 2:
-            verdict, why = Verdict.AMBIGUOUS, f"the batches disagree: {_each(found.batch_shifts)}"
-        elif not found.discovered:
-            verdict, why = (
-                Verdict.AMBIGUOUS,
-                f"a {name}, but not certain among all benchmarks of this bump (p {found.p:.2g})",
-            )
-        else:
-            verdict, confirmed = change, True
-            why = f"{supporting} of {batches} batches of fresh processes show it (p {found.p:.2g})"
-        if verdict is Verdict.AMBIGUOUS and can_measure:
-            following = Next.MEASURE_MORE
-    elif changed and can_measure:
-        verdict, following = Verdict.AMBIGUOUS, Next.CONFIRM
-        why = f"a {name} is suspected and must be confirmed by fresh processes"
-    elif changed:
-        verdict, why = _single_batch(case, found, change)
-    elif unsteady > margin:
-        verdict, why = Verdict.AMBIGUOUS, f"the control differs from its own row by {_percent(math.expm1(unsteady))}"
-        following = Next.MEASURE_MORE if can_measure else Next.NOTHING
-    elif max(high, -low) < margin:
-        verdict, why = Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded"
+    name = "a regression" if worse else "an improvement"
+    batches = len(found.logs)
+    if batches < 2:
+        if more:
+            why = f"{name} is suspected and must be confirmed by fresh processes"
+            return _Decision(Verdict.AMBIGUOUS, why, Next.CONFIRM)
+        return _decide_single_batch(found, change)
+    level = significance_level(found.sizes)
+    supporting = int((np.sign(found.shift) * found.batch_shifts > math.log1p(case.margin) / 2).sum())
+    if found.p > level:
+        why = f"{name} is likely but not yet certain (p {found.p:.2g}, needed {level:.2g})"
+    elif supporting < 2:
+        why = f"the batches disagree: {', '.join(_times(math.exp(shift)) for shift in found.batch_shifts)}"
+    elif not found.discovered:
+        why = f"{name}, but not certain among all benchmarks of this bump (p {found.p:.2g})"
     else:
-        levels = _compare_levels(case, found) if found.processes >= ENOUGH_TO_CLIP else None
-        if levels is not None and levels[0] is Verdict.SAME:
-            verdict, why = levels
-        elif can_measure:
-            verdict, following = Verdict.AMBIGUOUS, Next.MEASURE_MORE
-            why = f"the noise still hides changes of up to {_percent(excluded)}"
-        elif levels is not None:
-            verdict, why = levels
-        else:
-            limit = UNREMARKABLE if found.processes >= ENOUGH_TO_CLIP else UNREMARKABLE_WHEN_FEW
-            if abs(found.shift) <= limit * found.error and excluded <= WIDEST_SAME:
-                verdict, why = Verdict.SAME, f"no change seen; one of more than {_percent(excluded)} is excluded"
-            else:
-                verdict, why = Verdict.AMBIGUOUS, f"the noise hides changes of up to {_percent(excluded)}"
-
-    quantile = float(stats.norm.ppf(POWER))
-    detectable = max(margin + quantile * found.error, half + quantile * found.error)
-    ratio = math.exp(found.shift)
-    return Judgement(
-        case.key,
-        verdict,
-        ratio,
-        math.exp(low),
-        math.exp(high),
-        math.expm1(resolvable),
-        math.expm1(detectable),
-        f"{_times(ratio)} in {processes}: {why}{_remarks(case, found)}",
-        following,
-        _cost(ratio, case),
-        confirmed,
-    )
+        why = f"{supporting} of {batches} batches of fresh processes show it (p {found.p:.2g})"
+        return _Decision(change, why, confirmed=True)
+    return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE if more else Next.NOTHING)
 
 
-def _single_batch(case: Case, found: _Evidence, change: Verdict) -> tuple[Verdict, str]:
+def _decide_single_batch(found: _Evidence, change: Verdict) -> _Decision:
     """Decide on a change that one batch shows and nothing can confirm any more."""
     if abs(found.shift) > math.log(INCREDIBLE):
-        return Verdict.AMBIGUOUS, f"a jump beyond {INCREDIBLE:g}× is believed only when measured again"
-    old, new = found.logs[0]
-    gap = new.min() - old.max() if found.shift > 0 else old.min() - new.max()
-    apart = gap > math.log1p(SINGLE_BATCH_GAP) and found.tail <= SINGLE_BATCH_ALPHA and min(len(old), len(new)) >= 5
-    if (found.p <= FALSE_ALARM or apart) and found.discovered:
-        return change, "not confirmed by fresh processes, but clear beyond this suite's noise"
-    return Verdict.AMBIGUOUS, "seen in one batch only, which is too little to believe it"
+        return _Decision(Verdict.AMBIGUOUS, f"a jump beyond {INCREDIBLE:g}× is believed only when measured again")
+    if found.p <= FALSE_ALARM and found.discovered:
+        return _Decision(change, f"beyond what noise does (p {found.p:.2g}), but not confirmed by fresh processes")
+    return _Decision(Verdict.AMBIGUOUS, f"seen in one batch only, too little to believe it (p {found.p:.2g})")
 
 
-def _levels(values: np.ndarray, fewest_upper: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _decide_noisy(case: Case, found: _Evidence, excluded: float, more: bool) -> _Decision:
+    """Decide on a case that shows no relevant change, while its interval reaches beyond the configured margin."""
+    enough = found.processes >= ENOUGH_TO_CLIP
+    by_level = _compare_levels(case, found) if enough else None
+    if by_level is not None and (by_level.verdict is Verdict.SAME or not more):
+        return by_level
+    if more:
+        why = f"the noise still hides changes of up to {_percent(excluded)}"
+        return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE)
+    unremarkable = abs(found.shift) <= (UNREMARKABLE if enough else UNREMARKABLE_WHEN_FEW) * found.error
+    if unremarkable and excluded <= WIDEST_SAME:
+        return _Decision(Verdict.SAME, f"no change seen; one of more than {_percent(excluded)} is excluded")
+    return _Decision(Verdict.AMBIGUOUS, f"the noise hides changes of up to {_percent(excluded)}")
+
+
+def _levels(values: np.ndarray, fewest_upper: int, least_gap: float) -> tuple[np.ndarray, np.ndarray] | None:
     """Split one side's processes into a lower and an upper level where they clearly sit on two."""
     ordered = np.sort(values)
     gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - fewest_upper]
@@ -726,21 +742,21 @@ def _levels(values: np.ndarray, fewest_upper: int) -> tuple[np.ndarray, np.ndarr
     cut = int(gaps.argmax()) + LEVEL_MEMBERS
     lower, upper = ordered[:cut], ordered[cut:]
     widest = max(lower[-1] - lower[0], upper[-1] - upper[0])
-    return (lower, upper) if gaps.max() > LEVEL_GAP * widest else None
+    return (lower, upper) if gaps.max() > least_gap * widest else None
 
 
-def _compare_levels(case: Case, found: _Evidence) -> tuple[Verdict, str] | None:
+def _compare_levels(case: Case, found: _Evidence) -> _Decision | None:
     """Judge processes that sit on two levels, level by level; return None where they do not.
 
     Two sides with the same two levels differ in their means only by how many processes landed on which.
     """
     old, new = (np.concatenate(side) for side in zip(*found.logs, strict=True))
     # A few slow processes are no level; but once one side shows two, the other may have few processes on its upper.
-    if all(_levels(side, int(LEVEL_SHARE * len(side)) + 1) is None for side in (old, new)):
+    if all(_levels(side, int(LEVEL_SHARE * len(side)) + 1, LEVEL_GAP) is None for side in (old, new)):
         return None
-    levels = _levels(old, LEVEL_MEMBERS), _levels(new, LEVEL_MEMBERS)
+    levels = [_levels(side, LEVEL_MEMBERS, LEVEL_GAP_OTHER) for side in (old, new)]
     if None in levels:
-        return Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not"
+        return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
     (old_low, old_high), (new_low, new_high) = levels
     groups = (old_low, old_high, new_low, new_high)
     freedom = sum(len(group) - 1 for group in groups)
@@ -754,8 +770,14 @@ def _compare_levels(case: Case, found: _Evidence) -> tuple[Verdict, str] | None:
         excluded = max(excluded, abs(shift) + float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error)
         remarkable |= abs(shift) > UNREMARKABLE * error
     if excluded < math.log1p(case.margin) or (not remarkable and excluded <= math.log1p(WIDEST_SAME)):
-        return Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(excluded))}"
-    return Verdict.AMBIGUOUS, f"{shown}, which do not match"
+        return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(excluded))}")
+    return _Decision(Verdict.AMBIGUOUS, f"{shown}, which do not match")
+
+
+def _processes(case: Case, found: _Evidence) -> str:
+    old, new = len(case.old.medians), len(case.new.medians)
+    twins = sum(len(old) + len(new) for old, new in found.logs) - old - new
+    return f"{old} + {new} processes" + (f" and {twins} of the control" if twins > 0 else "")
 
 
 def _remarks(case: Case, found: _Evidence) -> str:
@@ -778,7 +800,3 @@ def _times(ratio: float) -> str:
         return f"×{ratio:.3g}"
     change = 100 * (ratio - 1)
     return f"{change:+.1f} %".replace("-", "−")
-
-
-def _each(shifts: np.ndarray) -> str:
-    return ", ".join(_times(math.exp(shift)) for shift in shifts)
