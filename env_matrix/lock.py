@@ -34,8 +34,9 @@ def about(release: Release, listed: dict) -> index.Published:
     """Return what the index says of a release; raises UserError for one that is unknown, yanked or without a wheel."""
     found = listed.get(release.public.version)
     if found is None:
-        same_series = [str(version) for version in listed if version.release[:2] == release.version.release[:2]]
-        final = [str(version) for version in listed if not version.is_prerelease]
+        usable = [item.version for item in listed.values() if not item.yanked and item.wheel]
+        same_series = [str(version) for version in usable if version.release[:2] == release.version.release[:2]]
+        final = [str(version) for version in usable if not version.is_prerelease]
         raise UserError(f"the index has no {release}; it has {', '.join(same_series or final[-5:]) or 'no release'}")
     if found.yanked:
         raise UserError(f"{release} was yanked from the index; choose another release")
