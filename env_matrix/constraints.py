@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-import os
 import pathlib
 import re
 
@@ -11,6 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from env_matrix.files import write_whole
 from env_matrix.releases import Release
 
 FOLDER = pathlib.Path(__file__).parent / "constraints"
@@ -101,9 +101,7 @@ def save(constraints: Constraints) -> pathlib.Path:
     """Write the constraints file in one step; return where it is."""
     path = path_of(constraints.release)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(render(constraints), encoding="utf-8")
-    os.replace(temporary, path)
+    write_whole(path, render(constraints))
     return path
 
 

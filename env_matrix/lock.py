@@ -25,6 +25,7 @@ PLATFORM = "x86_64-manylinux_2_28"
 FOREIGN_SETTINGS = (
     *("UV_CONSTRAINT", "UV_OVERRIDE", "UV_EXCLUDE", "UV_RESOLUTION", "UV_PRERELEASE", "UV_FORK_STRATEGY"),
     *("UV_TORCH_BACKEND", "UV_EXCLUDE_NEWER", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX", "UV_FIND_LINKS"),
+    "UV_CONFIG_FILE",
 )
 
 Pins = dict[str, str]
@@ -104,6 +105,8 @@ def compile_pins(
         *("--python-version", python, "--python-platform", PLATFORM),
         # Only wheels are looked at, so any Python will do, and none has to be downloaded.
         *("--python", sys.executable, "--no-python-downloads"),
+        # Its indexes are given below; the rest of a user's uv.toml would make other files elsewhere.
+        "--no-config",
     ]
     environment = {key: value for key, value in os.environ.items() if key not in FOREIGN_SETTINGS}
     environment["UV_DEFAULT_INDEX"] = chosen.default

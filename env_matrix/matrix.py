@@ -5,7 +5,6 @@ asv reads the file as JSON5. Every edit is read back and compared with what was 
 
 import dataclasses
 import json
-import os
 import pathlib
 import re
 
@@ -14,6 +13,7 @@ from asv.util import UserError
 from packaging.version import InvalidVersion, Version
 
 from env_matrix import json5_spans
+from env_matrix.files import write_whole
 from env_matrix.releases import FRAMEWORKS, Release
 
 PATH = pathlib.Path(__file__).parent.parent / "asv.conf.json"
@@ -42,10 +42,7 @@ def load(path: pathlib.Path | None = None) -> Matrix:
 
 def save(matrix: Matrix, path: pathlib.Path | None = None) -> None:
     """Write asv.conf.json in one step."""
-    path = path or PATH
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(matrix.text, encoding="utf-8")
-    os.replace(temporary, path)
+    write_whole(path or PATH, matrix.text)
 
 
 def parse(text: str) -> Matrix:

@@ -8,7 +8,7 @@ from asv.util import UserError
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from env_matrix import constraints, matrix
+from env_matrix import constraints, files, matrix
 from env_matrix.releases import Release, parse
 
 TEXT = """\
@@ -68,6 +68,20 @@ def test_a_saved_file_is_found_again(monkeypatch, tmp_path):
     assert constraints.save(found).name == "torch-2.4.1.txt"
     assert constraints.load(found.release) == found
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["torch-2.4.1.txt"]
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(monkeypatch, tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("old")
+
+    def full(self, text, encoding):
+        path.with_name(self.name).touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(path), "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        files.write_whole(path, "new")
+    assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("x.txt", "old")]
 
 
 def rows_of_the_configuration():

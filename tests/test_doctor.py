@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import sys
+import types
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -203,6 +204,24 @@ def test_the_command_says_each_finding_and_its_status(monkeypatch, capsys):
     assert found["constraints"]["status"] == OK
     assert cli.main(["doctor", "jax==0.9.2"]) == 1
     assert "BENCH_ACCELERATOR=cuda13, but there is no NVIDIA driver" in capsys.readouterr().out
+
+
+def test_a_gpu_that_answers_some_questions_only():
+    class NVMLError(Exception):
+        pass
+
+    def refuse(handle):
+        raise NVMLError
+
+    process = types.SimpleNamespace
+    nvml = types.SimpleNamespace(
+        NVMLError=NVMLError,
+        nvmlDeviceGetName=lambda handle: b"NVIDIA H200",
+        nvmlDeviceGetUtilizationRates=refuse,
+        nvmlDeviceGetMemoryInfo=lambda handle: types.SimpleNamespace(used=5),
+        nvmlDeviceGetComputeRunningProcesses=lambda handle: [process(pid=7), process(pid=os.getpid())],
+    )
+    assert machine_facts._gpu(nvml, None) == Gpu("NVIDIA H200", (7,), None, 5)
 
 
 @pytest.mark.parametrize("content", ["max 100000\n", ""])
