@@ -24,7 +24,7 @@ def newer(
     """Return what came out since: a higher version than every row, or a later date (a fix of an older series).
 
     `rows` and `dates` are the framework's rows and their dates, `listed` what the index has. Pre-releases that a final
-    release has overtaken are nobody's news.
+    release or a newer pre-release has overtaken are nobody's news.
     """
     have = {row.public.version for row in rows}
     highest = max((version for version in have if prereleases or not version.is_prerelease), default=None)
@@ -41,7 +41,10 @@ def newer(
             continue
         requires = python_text(published.requires_python) if published.requires_python else None
         found.append(News(Release(framework, version), published.date, requires, _why_skip(published, prereleases)))
-    return found
+    # An index of nightlies lists weeks of them.
+    usable = [item.release for item in found if item.release.version.is_prerelease and not item.skipped]
+    overtaken = set(usable) - {max(usable, default=None)}
+    return [item for item in found if item.release not in overtaken]
 
 
 def _why_skip(published: Published, prereleases: bool) -> str | None:

@@ -56,6 +56,16 @@ def test_comments_stay_with_their_rows():
     assert jax.text == LINES.replace("'0.9.2',]", "'0.9.2', \"0.12.0.1\",]")
 
 
+def test_a_removed_row_takes_its_line_and_its_comma():
+    before = matrix.parse(LINES)
+    first = matrix.remove(before, parse("torch==2.8.0"))
+    assert first.text == LINES.replace('                "2.8.0",  // the article\'s second date\n', "")
+    last = matrix.remove(before, parse("torch==2.10.0"))
+    wanted = LINES.replace('                "2.10.0"\n', "").replace('"2.8.0",', '"2.8.0"')
+    assert last.text == wanted
+    assert matrix.remove(before, parse("jax==0.9.2")).text == LINES.replace("'0.9.2',]", "]")
+
+
 def test_every_row_of_the_real_file_can_go_and_come_back():
     real = matrix.load()
     for row in real.rows:

@@ -32,6 +32,7 @@ def listed(**fields):
             published("0.10.0", yanked=True),
             published("0.11.0", wheel=False),
             published("0.12.0rc1"),
+            published("0.12.0.dev20260228"),
             published("0.13.0.dev20260301", date=None),
         )
     }
@@ -44,6 +45,7 @@ def test_news_are_higher_or_later_releases():
         "0.9.0.1": None,
         "0.10.0": "yanked",
         "0.11.0": "no wheel",
+        "0.12.0.dev20260228": "a pre-release (--pre takes it)",
         "0.12.0rc1": "a pre-release (--pre takes it)",
         "0.13.0.dev20260301": "a pre-release (--pre takes it)",
     }
@@ -52,6 +54,7 @@ def test_news_are_higher_or_later_releases():
 def test_prereleases_are_taken_when_asked_for_unless_overtaken():
     found = {str(item.release.version): item.skipped for item in newer("jax", ROWS, DATES, listed(), True)}
     assert "0.9.1rc1" not in found
+    assert "0.12.0.dev20260228" not in found
     assert found["0.12.0rc1"] is None
     assert found["0.13.0.dev20260301"] == "no upload time"
 
