@@ -1,7 +1,7 @@
 """Noise models: how the medians of processes of one row spread. Pure: a random generator in, medians out."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -59,14 +59,49 @@ def medians(
     return centre * np.exp(model(generator, shape, sd))
 
 
+class Resampled:
+    """Log effects as stored controls show them: each benchmark's are drawn from one control's own, with replacement."""
+
+    def __init__(self, pools: Sequence[Sequence[float]]):
+        """`pools` holds the log effects of each control (what `effects` returns)."""
+        self._sizes = np.array([len(pool) for pool in pools])
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._values = np.concatenate([np.asarray(pool, dtype=float) for pool in pools])
+
+    def draw(self, generator: np.random.Generator, picks: np.ndarray, rounds: int) -> np.ndarray:
+        """Return effects of shape (len(picks), rounds); `picks` are numbers of pools."""
+        chosen = (generator.random((len(picks), rounds)) * self._sizes[picks][:, None]).astype(int)
+        return self._values[self._starts[picks][:, None] + chosen]
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+
+def effects(sides: Iterable[Iterable[float]]) -> tuple[float, ...]:
+    """Return the log effects of the processes of `sides` (each the medians of one row's processes).
+
+    They are centred on their side and widened by sqrt(n / (n - 1)), since a side's own mean is closer to them than the
+    true centre. Sides with fewer than two positive medians give none.
+    """
+    found: list[float] = []
+    for side in sides:
+        logs = _logs(side)
+        if len(logs) > 1:
+            found += ((logs - logs.mean()) * math.sqrt(len(logs) / (len(logs) - 1))).tolist()
+    return tuple(found)
+
+
+def _logs(side: Iterable[float]) -> np.ndarray:
+    return np.log([value for value in side if value > 0 and math.isfinite(value)])
+
+
 def level(sides: Iterable[Iterable[float]]) -> float | None:
     """Return the sd of the log process medians within `sides` (each the medians of one row's processes), pooled over
     them; None where no side has two positive medians."""
     squares, freedom = 0.0, 0
     for side in sides:
-        values = [value for value in side if value > 0 and math.isfinite(value)]
-        if len(values) > 1:
-            logs = np.log(values)
+        logs = _logs(side)
+        if len(logs) > 1:
             squares += float(((logs - logs.mean()) ** 2).sum())
-            freedom += len(values) - 1
+            freedom += len(logs) - 1
     return math.sqrt(squares / freedom) if freedom else None

@@ -27,10 +27,12 @@ def judge_alone(cases: Sequence[Case]) -> list[Judgement]:
 @dataclass(frozen=True)
 class Truth:
     """What is simulated: `change` is the true relative change of the `changed` share of the benchmarks of a bump
-    (0.1 is +10 %), the rest is unchanged; `levels` are the sds that the benchmarks' noise is drawn from."""
+    (0.1 is +10 %), the rest is unchanged. Each benchmark has a level out of `levels`, the sd of the named noise model,
+    or where there are `pools`, the noise of one of them (`bumps.noise.effects` of a control)."""
 
-    model: str
-    levels: tuple[float, ...]
+    model: str = "normal"
+    levels: tuple[float, ...] = noise.MEASURED_LEVELS
+    pools: tuple[tuple[float, ...], ...] = ()
     change: float = 0.0
     changed: float = 1.0
     benchmarks: int = 300
@@ -70,18 +72,14 @@ def simulate_bump(generator: np.random.Generator, truth: Truth, judge: Judge = j
     count = truth.benchmarks
     changed = np.arange(count) < round(truth.changed * count)
     generator.shuffle(changed)
-    sds = generator.choice(truth.levels, count)[:, None]
+    draw = _noise(generator, truth)
     centres = np.exp(generator.uniform(np.log(1e-4), np.log(1e-1), count))[:, None]
     after = np.where(changed[:, None], centres * (1 + truth.change), centres)
-    model = noise.MODELS[truth.model]
 
     cases = [Case(key, Side(), Side(), margin=truth.margin) for key in range(count)]
     wanted = np.arange(count)
     for _ in range(MOST_STAGES):
-        stages = [
-            noise.medians(generator, model, (len(wanted), truth.rounds), sds[wanted], centre[wanted]).tolist()
-            for centre in (centres, after, after)
-        ]
+        stages = [(centre[wanted] * np.exp(draw(wanted))).tolist() for centre in (centres, after, after)]
         for key, *measured in zip(wanted.tolist(), *stages, strict=True):
             case = cases[key]
             controlled = case.controls[0][1] if case.controls else Side()
@@ -99,6 +97,17 @@ def simulate_bump(generator: np.random.Generator, truth: Truth, judge: Judge = j
         Counter(judgements[key].verdict for key in of_interest),
         sum(len(cases[key].new.medians) for key in of_interest),
     )
+
+
+def _noise(generator: np.random.Generator, truth: Truth) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from benchmarks (their numbers) to log effects of one batch, shape (benchmarks, rounds)."""
+    if truth.pools:
+        resampled = noise.Resampled(truth.pools)
+        picks = generator.integers(len(resampled), size=truth.benchmarks)
+        return lambda wanted: resampled.draw(generator, picks[wanted], truth.rounds)
+    model = noise.MODELS[truth.model]
+    sds = generator.choice(truth.levels, truth.benchmarks)[:, None]
+    return lambda wanted: model(generator, (len(wanted), truth.rounds), sds[wanted])
 
 
 def simulate(seed: int, truth: Truth, at_least: int, judge: Judge = judge) -> Outcome:

@@ -230,8 +230,6 @@ def summarise(
         judgement.smallest_detectable for judgement in judgements if judgement.smallest_detectable is not None
     ]
     judged = len(judgements) - counts[Verdict.UNMEASURED]
-    seen = [judgement for judgement in controls if judgement.verdict is not Verdict.UNMEASURED]
-    quiet = (Verdict.SAME, Verdict.AMBIGUOUS)
     if judged == 0:
         exit_status = 4
     elif counts[Verdict.REGRESSED] or counts[Verdict.BROKEN]:
@@ -248,9 +246,16 @@ def summarise(
         worst=max(regressed, key=lambda item: item[1], default=None),
         broken=tuple(judgement.key for judgement in judgements if judgement.verdict is Verdict.BROKEN),
         smallest_detectable=float(np.median(detectable)) if detectable else None,
-        control=ControlAlarms(len(seen), sum(judgement.verdict not in quiet for judgement in seen)),
+        control=control_alarms(controls),
         exit_status=exit_status,
     )
+
+
+def control_alarms(controls: Iterable[Judgement]) -> ControlAlarms:
+    """Count what `judge_controls` returned: whatever is neither `same` nor `ambiguous` is a false alarm."""
+    counts = Counter(judgement.verdict for judgement in controls)
+    judged = counts.total() - counts[Verdict.UNMEASURED]
+    return ControlAlarms(judged, judged - counts[Verdict.SAME] - counts[Verdict.AMBIGUOUS])
 
 
 def _geomean(costs: Iterable[float]) -> float | None:
@@ -418,7 +423,7 @@ def _cells(case: Case) -> tuple[tuple[tuple[float, ...], ...], ...]:
         for side, twin in (pair, pair[::-1]):
             if min(side.medians, default=0) <= 0:
                 continue
-            if side.batches == case.new.batches or side.batches == case.old.batches:
+            if _same_processes(side, case.new) or _same_processes(side, case.old):
                 continue
             if twin.batches == case.new.batches:
                 twins["new"] = _joined(twins["new"], side.batches)
@@ -427,6 +432,10 @@ def _cells(case: Case) -> tuple[tuple[tuple[float, ...], ...], ...]:
             else:
                 others.append(side.batches)
     return (case.old.batches, case.new.batches, twins["old"], twins["new"], *others)
+
+
+def _same_processes(one: Side, other: Side) -> bool:
+    return one.batches == other.batches or sorted(one.medians) == sorted(other.medians)
 
 
 def _joined(first: tuple[tuple[float, ...], ...], second: tuple[tuple[float, ...], ...]):

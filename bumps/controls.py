@@ -1,0 +1,53 @@
+"""Stored controls: rows that were measured twice under two names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bumps.results import Archive, Figure, Row
+from bumps.verdict import Side
+
+REPLICA = "REPLICA"
+
+
+@dataclass(frozen=True)
+class Control:
+    """One benchmark with one set of parameters of a row and of the same row under its second name."""
+
+    benchmark: str
+    params: tuple[str, ...]
+    row: Side
+    replica: Side
+
+
+def stored(archive: Archive, machine: str | None = None) -> list[Control]:
+    """Return every control with at least two processes on both sides, on one machine or on all."""
+    found = []
+    for replica in archive.rows:
+        if not replica.replica or machine not in (None, replica.machine):
+            continue
+        for row in archive.rows:
+            if _same_but_for_name(row, replica):
+                found += _controls(row, replica)
+    return found
+
+
+def _same_but_for_name(row: Row, replica: Row) -> bool:
+    return (
+        row.replica is None
+        and row.folder == replica.folder
+        and row.python == replica.python
+        and row.requirements == replica.requirements
+        and row.env_vars == {name: value for name, value in replica.env_vars.items() if name != REPLICA}
+    )
+
+
+def _controls(row: Row, replica: Row) -> Iterator[Control]:
+    for key in sorted(row.figures.keys() & replica.figures.keys()):
+        version = row.figures[key][-1].version
+        sides = [_side(found.figures[key], version) for found in (row, replica)]
+        if all(len(side.medians) >= 2 for side in sides):
+            yield Control(*key, *sides)
+
+
+def _side(figures: list[Figure], version: str | None) -> Side:
+    return Side(tuple(figure.medians for figure in figures if figure.version == version and figure.medians))
