@@ -107,9 +107,11 @@ class Comparison:
             return None
         rows = (self.pair.old, self.pair.new)
         figures = [self._usable(row, key) for row in rows]
-        version = self._common_version(benchmark, figures)
-        if version is Ellipsis:
+        if not _share_a_version(figures):
+            newest = figures[1][-1]
+            self._exclude(newest.file.path, benchmark, "its source differs between the two releases' results")
             return None
+        version = _newest_common_version(figures)
         of_version = [self._of_version(benchmark, found, version) for found in figures]
         old, new = (self._measured(row, key, found) for row, found in zip(rows, of_version, strict=True))
         if old.skipped == new.skipped == NOT_MEASURED:
@@ -140,10 +142,9 @@ class Comparison:
             old=old.side(stages),
             new=new.side(stages),
             controls=tuple(
-                (row.side(paired), replica.side(paired))
+                (row.side(stages), replica.side(stages))
                 for row, replica in controls
                 if row.processes and replica.processes
-                for paired in (common_stages(row, replica),)
             ),
             margin=self._margins.of(name),
             interleaved=self._assume_interleaved
@@ -177,19 +178,6 @@ class Comparison:
     def _last_start(self, row: Row, file) -> float:
         starts = (figure.started or 0.0 for found in row.figures.values() for figure in found if figure.file is file)
         return max(starts, default=0.0)
-
-    def _common_version(self, benchmark: str, figures: Sequence[list[Figure]]) -> object:
-        """Return the newest version that both sides have; Ellipsis, after naming it, where they have none."""
-        versions = [{figure.version for figure in found if figure.selected} for found in figures]
-        if not all(versions) or any(None in found for found in versions):
-            newest = max((figure for found in figures for figure in found), key=_started, default=None)
-            return newest.version if newest and not any(None in found for found in versions) else None
-        shared = versions[0] & versions[1]
-        if not shared:
-            newest = figures[1][-1]
-            self._exclude(newest.file.path, benchmark, "its source differs between the two releases' results")
-            return Ellipsis
-        return max((figure for found in figures for figure in found if figure.version in shared), key=_started).version
 
     def _of_version(self, benchmark: str, figures: list[Figure], version: str | None) -> list[Figure]:
         kept = [figure for figure in figures if version is None or figure.version in (version, None)]
@@ -280,6 +268,27 @@ class Comparison:
         if what not in self._said:
             self._said.add(what)
             where.append(Excluded(*what))
+
+
+def _versions(figures: Sequence[list[Figure]]) -> list[set[str | None]]:
+    return [{figure.version for figure in found if figure.selected} for found in figures]
+
+
+def _share_a_version(figures: Sequence[list[Figure]]) -> bool:
+    """Whether both sides' figures belong to one source of the benchmark; no version (old files) fits any."""
+    old, new = _versions(figures)
+    return not (old and new) or None in old | new or bool(old & new)
+
+
+def _newest_common_version(figures: Sequence[list[Figure]]) -> str | None:
+    """Return the version to judge: the newest that both sides have, or that one has where the other has nothing."""
+    old, new = _versions(figures)
+    if None in old | new:
+        return None
+    usable = old & new or old | new
+    candidates = [figure for found in figures for figure in found if figure.version in usable or not usable]
+    newest = max(candidates, key=_started, default=None)
+    return newest.version if newest else None
 
 
 def common_stages(old: Measured, new: Measured) -> list[tuple[str, int]]:

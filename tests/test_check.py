@@ -23,8 +23,10 @@ from packaging.version import Version
 
 from bumps import check
 from bumps.acknowledged import Acknowledgement
-from bumps.cases import alternate, bracket
+from bumps.cases import Comparison, alternate, bracket
+from bumps.margins import Margins
 from bumps.results import Archive
+from bumps.selection import select
 
 SCHEMA = json.loads((pathlib.Path(check.__file__).parent / "schema.json").read_text())
 REPEAT = 4
@@ -455,3 +457,14 @@ def test_an_archive_is_read_once_for_several_reports(tmp_path):
     for path in tmp_path.glob("box/*.json"):
         path.unlink()
     assert report_of(archive)["summary"]["judged"] == 2
+
+
+def test_the_controls_row_is_recognised_as_the_bumps_own(tmp_path):
+    """The judgement pools a control's processes with its row's, which it knows by its batches."""
+    two_releases(tmp_path)
+    archive = Archive(tmp_path)
+    comparison = Comparison(archive, select(archive, "jax", "0.9.2", "0.10.2"), Margins({}))
+    for each in comparison.compare():
+        ((row, replica),) = each.case.controls
+        assert row.batches == each.case.new.batches
+        assert len(replica.batches) == len(row.batches)
