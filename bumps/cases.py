@@ -83,16 +83,13 @@ class Comparison:
         # What is stored and was not needed: older sources, sessions that measured one side alone.
         self.superseded: list[Excluded] = []
         self.not_selected = 0
-        self._sidecars: dict[Row, Sidecar] = {}
         self._steps = _steps(archive)
         self._step_of = {name: names for names in self._steps.values() for name in names}
         self._hardware = self._reference_hardware()
         self._said: set[tuple] = set()
 
     def sidecar(self, row: Row) -> Sidecar:
-        if row not in self._sidecars:
-            self._sidecars[row] = sidecars.read(row)
-        return self._sidecars[row]
+        return sidecars.of(self._archive, row)
 
     def compare(self, stored_only: bool = True) -> list[Compared]:
         """Return every case, in the order of asv's names."""

@@ -146,6 +146,8 @@ class Archive:
             raise UserError(f"there is no results folder {results_dir}; name one with --results")
         self.excluded: list[Excluded] = []
         self.rows: list[Row] = []
+        # Filled by bumps.sidecars as they are asked for.
+        self.sidecars: dict[Row, object] = {}
         self.benchmarks = self._read_benchmarks()
         for folder in sorted(path for path in self.folder.iterdir() if path.is_dir()):
             self._read_machine(folder)

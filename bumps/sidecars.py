@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bumps import journals
-from bumps.results import Row, sidecar_of, unquote
+from bumps.results import Archive, Row, sidecar_of, unquote
 
 Key = tuple[str, tuple[str, ...]]
 
@@ -55,6 +55,13 @@ class Sidecar:
                     break
                 found.update(reasons)
         return tuple(sorted(found))
+
+
+def of(archive: Archive, row: Row) -> Sidecar:
+    """Return a row's sidecar, read once for an archive."""
+    if row not in archive.sidecars:
+        archive.sidecars[row] = read(row)
+    return archive.sidecars[row]
 
 
 def read(row: Row) -> Sidecar:
