@@ -32,12 +32,12 @@ class Truth:
 
     model: str = "normal"
     levels: tuple[float, ...] = noise.MEASURED_LEVELS
-    pools: tuple[tuple[float, ...], ...] = ()
     change: float = 0.0
     changed: float = 1.0
     benchmarks: int = 300
     rounds: int = 5
     margin: float = 0.05
+    pools: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)

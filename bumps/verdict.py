@@ -655,10 +655,8 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
     elif unsteady > margin:
         why = f"the control differs from its own row by {_percent(math.expm1(unsteady))}"
         decision = _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE if more else Next.NOTHING)
-    elif abs(found.shift) + half < margin:
-        decision = _Decision(Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded")
     else:
-        decision = _decide_noisy(case, found, math.expm1(abs(found.shift) + half), more)
+        decision = _decide_unchanged(case, found, more)
 
     ratio = math.exp(found.shift)
     return Judgement(
@@ -727,12 +725,18 @@ def _decide_single_batch(found: _Evidence, change: Verdict) -> _Decision:
     return _Decision(Verdict.AMBIGUOUS, f"seen in one batch only, too little to believe it (p {found.p:.2g})")
 
 
-def _decide_noisy(case: Case, found: _Evidence, excluded: float, more: bool) -> _Decision:
-    """Decide on a case that shows no relevant change, while its interval reaches beyond the configured margin."""
+def _decide_unchanged(case: Case, found: _Evidence, more: bool) -> _Decision:
+    """Decide on a case that shows no relevant change, as far as its interval goes."""
     enough = found.processes >= ENOUGH_TO_CLIP
     by_level = _compare_levels(case, found) if enough else None
-    if by_level is not None and (by_level.verdict is Verdict.SAME or not more):
+    if by_level is not None:
+        if more and by_level.verdict is Verdict.AMBIGUOUS:
+            return _Decision(Verdict.AMBIGUOUS, by_level.why, Next.MEASURE_MORE)
         return by_level
+    reach = abs(found.shift) + found.critical * found.error
+    if reach < math.log1p(case.margin):
+        return _Decision(Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded")
+    excluded = math.expm1(reach)
     if more:
         why = f"the noise still hides changes of up to {_percent(excluded)}"
         return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE)
@@ -743,7 +747,8 @@ def _decide_noisy(case: Case, found: _Evidence, excluded: float, more: bool) -> 
 
 
 def _levels(values: np.ndarray, fewest_upper: int, least_gap: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Split one side's processes into a lower and an upper level where they clearly sit on two."""
+    """Split one side's processes into a lower and an upper level at their widest gap, if it exceeds `least_gap` times
+    the range on either side of it."""
     ordered = np.sort(values)
     gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - fewest_upper]
     if len(gaps) == 0:
@@ -754,16 +759,31 @@ def _levels(values: np.ndarray, fewest_upper: int, least_gap: float) -> tuple[np
     return (lower, upper) if gaps.max() > least_gap * widest else None
 
 
+def _matching_levels(old: np.ndarray, new: np.ndarray, least_step: float) -> list[tuple[np.ndarray, np.ndarray] | None]:
+    """Return each side's levels: both None where neither clearly has two, one None where only the other has.
+
+    Levels no further apart than `least_step` cannot hide a change that matters.
+    """
+    # A few slow processes are no level; but once one side shows two, the other may have few processes on its upper.
+    clear = [_levels(side, int(LEVEL_SHARE * len(side)) + 1, LEVEL_GAP) for side in (old, new)]
+    if clear == [None, None]:
+        return clear
+    step = min(upper[0] - lower[-1] for lower, upper in filter(None, clear))
+    if step < least_step:
+        return [None, None]
+    found = [_levels(side, LEVEL_MEMBERS, LEVEL_GAP_OTHER) for side in (old, new)]
+    return [levels if levels and levels[1][0] - levels[0][-1] > step / 2 else None for levels in found]
+
+
 def _compare_levels(case: Case, found: _Evidence) -> _Decision | None:
     """Judge processes that sit on two levels, level by level; return None where they do not.
 
     Two sides with the same two levels differ in their means only by how many processes landed on which.
     """
     old, new = (np.concatenate(side) for side in zip(*found.logs, strict=True))
-    # A few slow processes are no level; but once one side shows two, the other may have few processes on its upper.
-    if all(_levels(side, int(LEVEL_SHARE * len(side)) + 1, LEVEL_GAP) is None for side in (old, new)):
+    levels = _matching_levels(old, new, math.log1p(case.margin) / 2)
+    if levels == [None, None]:
         return None
-    levels = [_levels(side, LEVEL_MEMBERS, LEVEL_GAP_OTHER) for side in (old, new)]
     if None in levels:
         return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
     (old_low, old_high), (new_low, new_high) = levels

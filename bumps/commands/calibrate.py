@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from dataclasses import replace
 
 from asv.util import UserError
 from rich.console import Console
@@ -101,9 +102,7 @@ def calibrate(
         figures = []
         for change in (0.0, *CHANGES):
             if change:
-                changing = Truth(
-                    truth.model, truth.levels, truth.pools, change, CHANGED_SHARE, rounds=rounds, margin=margin
-                )
+                changing = replace(truth, change=change, changed=CHANGED_SHARE)
                 outcome = simulate(seed, changing, max(30, round(benchmarks * CHANGED_SHARE)))
             else:
                 outcome = simulate(seed, truth, benchmarks, judge_alone)
