@@ -86,7 +86,7 @@ def attribute(change: Judgement, swapped: Sequence[tuple[Swap, Judgement]]) -> A
 
     `change` is old → new, `swapped` are the judgements old → old with one component of the new row. A swap carries the
     change when it is called changed in the same direction and brings at least half of it; it is undecided when it is
-    ambiguous or was not measured.
+    ambiguous, was not measured, or does not work with the rest of the old row.
     """
     carriers, undecided = [], []
     for swap, judgement in swapped:
@@ -94,7 +94,8 @@ def attribute(change: Judgement, swapped: Sequence[tuple[Swap, Judgement]]) -> A
         if change.ratio and judgement.ratio and change.ratio != 1:
             share = math.log(judgement.ratio) / math.log(change.ratio)
         carried = Carried(swap, judgement, share)
-        if judgement.verdict in (Verdict.AMBIGUOUS, Verdict.UNMEASURED):
+        fails_alone = judgement.verdict is Verdict.BROKEN and change.verdict is not Verdict.BROKEN
+        if fails_alone or judgement.verdict in (Verdict.AMBIGUOUS, Verdict.UNMEASURED):
             undecided.append(carried)
         elif judgement.verdict is change.verdict and (
             change.verdict is Verdict.BROKEN or (change.verdict in CHANGES and share is not None and share >= CARRIES)
@@ -112,8 +113,8 @@ def _sentence(change: Judgement, carriers: Sequence[Carried], undecided: Sequenc
             " carry the change, each alone" if len(carriers) > 1 else " carries the change"
         )
     if undecided:
-        names = ", ".join(each.swap.component for each in undecided)
-        return f"undecided: {names} came out ambiguous or unmeasured, and no other component carries the change alone"
+        names = ", ".join(f"{each.swap.component} ({each.judgement.verdict})" for each in undecided)
+        return f"undecided: {names}; no other component carries the change alone"
     return f"none of the {tried} components carries the change alone: the framework itself does, or several together"
 
 

@@ -59,7 +59,8 @@ SAME = judgement(Verdict.SAME, 1.0)
         # 1.05 is a fifth of 1.30 in logarithms: it helps, it does not carry.
         (SLOWER, judgement(Verdict.REGRESSED, 1.05), SAME, [], "none of the 2 components carries the change alone"),
         (SLOWER, judgement(Verdict.IMPROVED, 0.7), SAME, [], "none of the 2 components"),
-        (SLOWER, judgement(Verdict.AMBIGUOUS, 1.2), SAME, [], "undecided: nvidia-cudnn-cu12 came out ambiguous"),
+        (SLOWER, judgement(Verdict.AMBIGUOUS, 1.2), SAME, [], "undecided: nvidia-cudnn-cu12 (ambiguous); no other"),
+        (SLOWER, judgement(Verdict.BROKEN), SAME, [], "undecided: nvidia-cudnn-cu12 (broken); no other"),
         (SLOWER, judgement(Verdict.REGRESSED, 1.2), judgement(Verdict.REGRESSED, 1.25), [CUDNN, TRITON], "each alone"),
         (judgement(Verdict.IMPROVED, 0.5), judgement(Verdict.IMPROVED, 0.5), SAME, [CUDNN], "carries the change"),
         (judgement(Verdict.BROKEN), SAME, judgement(Verdict.BROKEN), [TRITON], "triton 3.4.0 → 3.5.0 carries"),
