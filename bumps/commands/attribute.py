@@ -41,8 +41,8 @@ def add_parser(subparsers):
         "attribute",
         help="name the component that carries a change",
         description="Takes the old row, swaps one component of its environment at a time for the new row's version "
-        "(cuDNN, cuBLAS, triton, jaxlib, numpy …), and says which swap alone carries a benchmark's change, or that none "
-        "does. A component row is the old row under BENCH_OVERRIDE, a build variable of asv.conf.json's matrix.",
+        "(cuDNN, cuBLAS, triton, jaxlib, numpy …), and says which swap alone carries a benchmark's change, or that no "
+        "one does. A component row is the old row under BENCH_OVERRIDE, a build variable of asv.conf.json's matrix.",
         epilog="Example: python -m bumps attribute torch 2.9.1 2.10.0 --bench 'attention.*bf16'. Exit status: 0 a "
         "component carries the change of every benchmark that changed, 1 none does for at least one, 2 wrong usage, "
         "3 undecided, 4 nothing changed.",
