@@ -197,6 +197,8 @@ class Comparison:
             found.measured = max(found.measured, figure.started or 0.0)
             found.failures += tuple(self._reason(row, sidecar, plain, figure, reason) for reason in figure.failures)
             self._add_processes(found, sidecar, plain, key, figure)
+        if found.processes and not found.journalled and len({stage for stage, _, _ in found.processes}) == 1:
+            self._take_times(found, sidecar, plain)
         has_figure = found.processes or found.failures or found.interval
         if not has_figure:
             found.skipped = found.disturbed or skipped or NOT_MEASURED
@@ -242,6 +244,16 @@ class Comparison:
                 figure.file.path, name, f"{count} of {len(figure.medians)} processes were disturbed: {reasons}"
             )
             found.disturbed = f"every process was disturbed: {reasons}"
+
+    def _take_times(self, found: Measured, sidecar: Sidecar, plain: Key) -> None:
+        """Take the times of the newest processes from the sidecar: asv's file has one time for all of them."""
+        siblings = self._step_of.get(plain[0], (plain[0],))
+        times = max((sidecar.prepared.get((name, plain[1]), []) for name in siblings), key=len)
+        if len(times) >= len(found.processes):
+            newest = sorted(times)[-len(found.processes) :]
+            found.processes = [
+                (stage, time, median) for time, (stage, _, median) in zip(newest, found.processes, strict=True)
+            ]
 
     def _flags(self, key: Key, version: str | None) -> list[str]:
         benchmark, combination = key

@@ -19,7 +19,8 @@ class Sidecar:
 
     `environment` is the newest inventory; keys are (benchmark, parameters without quotes). `audits` maps a key to
     audit -> (outcome, version, detail); `reasons` to the newest reason why it was skipped or failed; `disturbances` to
-    (seconds since the epoch, reasons), in order of time.
+    (seconds since the epoch, reasons), in order of time; `prepared` to the times when a process had made the step
+    ready, one a process.
     """
 
     file: str | None = None
@@ -28,6 +29,7 @@ class Sidecar:
     audits: dict[Key, dict[str, tuple[str, str | None, dict]]] = field(default_factory=dict)
     reasons: dict[Key, dict[str, str]] = field(default_factory=dict)
     disturbances: dict[Key, list[tuple[float, tuple[str, ...]]]] = field(default_factory=dict)
+    prepared: dict[Key, list[float]] = field(default_factory=dict)
 
     def skipped(self, key: Key) -> str | None:
         return self.reasons.get(key, {}).get("skipped")
@@ -77,6 +79,7 @@ def read(row: Row) -> Sidecar:
         "audit": _read_audit,
         "status": _read_status,
         "telemetry": _read_telemetry,
+        "cost": _read_cost,
     }
     for record in journals.records(path):
         reader = readers.get(record["record"])
@@ -127,3 +130,9 @@ def _read_telemetry(found: Sidecar, record: dict) -> None:
     key, reasons, time = _key(record), record.get("disturbed"), journals.seconds(record.get("time"))
     if key is not None and time is not None and isinstance(reasons, list) and reasons:
         found.disturbances.setdefault(key, []).append((time, tuple(map(str, reasons))))
+
+
+def _read_cost(found: Sidecar, record: dict) -> None:
+    key, time = _key(record), journals.seconds(record.get("time"))
+    if key is not None and time is not None:
+        found.prepared.setdefault(key, []).append(time)

@@ -177,6 +177,19 @@ def test_rows_measured_one_after_the_other_are_at_best_ambiguous(tmp_path):
     assert report["summary"]["exit_status"] == 3
 
 
+@pytest.mark.parametrize(("offset", "verdict"), [(30, "same"), (3000, "ambiguous")], ids=["in turn", "afterwards"])
+def test_the_sidecars_times_tell_whether_asv_run_interleaved(tmp_path, offset, verdict):
+    write_suite(tmp_path, SUITE)
+    for release, start in (("0.9.2", 0), ("0.10.2", offset)):
+        _, env_name = write_row(tmp_path, {"jax": release}, [(EAGER, [NAN, samples_of(steady(1.0))])])
+        cost = {"record": "cost", "benchmark": EAGER["name"], "params": ["jax", "fp32"]}
+        write_sidecar(
+            tmp_path, env_name, [{**cost, "time": iso(EPOCH + start + 100 * number)} for number in range(ROUNDS)]
+        )
+    report = report_of(tmp_path)
+    assert row_of(report, "time_eager")["verdict"] == verdict
+
+
 def test_a_control_that_brackets_both_makes_up_for_interleaving(tmp_path):
     write_suite(tmp_path, SUITE)
     replica = {"BENCH_ACCELERATOR": "cpu", "REPLICA": "control"}
