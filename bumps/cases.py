@@ -62,14 +62,16 @@ class Measured:
 
 @dataclass
 class Compared:
-    """One case with what the report needs besides: `sides` are (old, new, controls of both)."""
+    """One case with what the report needs besides; `old_replica` and `new_replica` are the process medians of the same
+    row under its second name."""
 
     case: Case
     benchmark: str
     params: dict[str, str]
     old: Measured
     new: Measured
-    control_medians: tuple[float, ...]
+    old_replica: tuple[float, ...]
+    new_replica: tuple[float, ...]
     flags: list[str]
 
 
@@ -151,8 +153,10 @@ class Comparison:
             exact=self._archive.attribute(benchmark, "clock") == "kernels",
         )
         flags = self._flags(key, version)
-        medians = tuple(median for _, replica in controls for _, _, median in sorted(replica.processes, key=_time))
-        return Compared(case, benchmark, params, old, new, medians, flags)
+        replicas: dict[Row, list[float]] = {self.pair.old: [], self.pair.new: []}
+        for (row, _), (_, replica) in zip(self.pair.controls, controls, strict=True):
+            replicas[row] += [median for _, _, median in sorted(replica.processes, key=_time)]
+        return Compared(case, benchmark, params, old, new, *map(tuple, replicas.values()), flags)
 
     def _usable(self, row: Row, key: Key) -> list[Figure]:
         found = []

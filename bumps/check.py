@@ -164,11 +164,11 @@ class _Report:
             "interleaved": each.case.interleaved,
             "processes_old": len(each.old.processes),
             "processes_new": len(each.new.processes),
-            "figure_old": _figure(each.old),
-            "figure_new": _figure(each.new),
+            "figure_old": _figure(each.old, each.old_replica),
+            "figure_new": _figure(each.new, each.new_replica),
             "medians_old": _medians(each.old),
             "medians_new": _medians(each.new),
-            "medians_control": list(each.control_medians),
+            "medians_control": [*each.old_replica, *each.new_replica],
             "failures_old": list(each.old.failures),
             "failures_new": list(each.new.failures),
             "why": judgement.why,
@@ -273,9 +273,9 @@ def _medians(side: Measured) -> list[float]:
     return [median for _, _, median in sorted(side.processes, key=lambda process: process[1])]
 
 
-def _figure(side: Measured) -> float | None:
-    """The side in one number: the median of its process medians, or asv's own median where there are none."""
-    medians = _medians(side)
+def _figure(side: Measured, replica: Sequence[float]) -> float | None:
+    """The row in one number, under both its names, as it is judged; asv's own median where there are no processes."""
+    medians = [*_medians(side), *replica]
     return statistics.median(medians) if medians else side.value
 
 
