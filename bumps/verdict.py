@@ -19,7 +19,7 @@ from bumps import moderation, permutation
 # The interval that every judgement carries is two-sided at this level.
 CONFIDENCE = 0.998
 # Chance of calling an unchanged benchmark `regressed`, over all its looks, whatever the noise; and as much `improved`.
-FALSE_ALARM = 7e-4
+FALSE_ALARM = 5e-4
 FALSE_DISCOVERY_RATE = 0.05
 # Power that `smallest_detectable` is stated for.
 POWER = 0.9
@@ -33,10 +33,7 @@ DISTURBED_BEYOND = 3.0
 DISTURBED_SHARE = 0.3
 ENOUGH_TO_CLIP = 10
 SHAMOS_TO_SD = permutation.SHAMOS_TO_SD
-# Two levels are seen where the widest gap between processes exceeds this many times the range on either side of it.
-LEVEL_GAP = 1.0
-# Once one side shows two levels, the other is split at half that.
-LEVEL_GAP_OTHER = 0.5
+# A side sits on two levels where its widest gap exceeds the range on either side of it, with so many processes below.
 LEVEL_MEMBERS = 2
 # An upper level holds more than this share of a side's processes; fewer are disturbed processes.
 LEVEL_SHARE = 0.2
@@ -746,33 +743,23 @@ def _decide_unchanged(case: Case, found: _Evidence, more: bool) -> _Decision:
     return _Decision(Verdict.AMBIGUOUS, f"the noise hides changes of up to {_percent(excluded)}")
 
 
-def _levels(values: np.ndarray, fewest_upper: int, least_gap: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Split one side's processes into a lower and an upper level at their widest gap, if it exceeds `least_gap` times
-    the range on either side of it."""
+def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Split one side's processes into a lower and an upper level where they clearly sit on two."""
     ordered = np.sort(values)
+    # A few slow processes are no level.
+    fewest_upper = int(LEVEL_SHARE * len(ordered)) + 1
     gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - fewest_upper]
     if len(gaps) == 0:
         return None
     cut = int(gaps.argmax()) + LEVEL_MEMBERS
     lower, upper = ordered[:cut], ordered[cut:]
     widest = max(lower[-1] - lower[0], upper[-1] - upper[0])
-    return (lower, upper) if gaps.max() > least_gap * widest else None
+    return (lower, upper) if gaps.max() > widest else None
 
 
-def _matching_levels(old: np.ndarray, new: np.ndarray, least_step: float) -> list[tuple[np.ndarray, np.ndarray] | None]:
-    """Return each side's levels: both None where neither clearly has two, one None where only the other has.
-
-    Levels no further apart than `least_step` cannot hide a change that matters.
-    """
-    # A few slow processes are no level; but once one side shows two, the other may have few processes on its upper.
-    clear = [_levels(side, int(LEVEL_SHARE * len(side)) + 1, LEVEL_GAP) for side in (old, new)]
-    if clear == [None, None]:
-        return clear
-    step = min(upper[0] - lower[-1] for lower, upper in filter(None, clear))
-    if step < least_step:
-        return [None, None]
-    found = [_levels(side, LEVEL_MEMBERS, LEVEL_GAP_OTHER) for side in (old, new)]
-    return [levels if levels and levels[1][0] - levels[0][-1] > step / 2 else None for levels in found]
+def _split(values: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray] | None:
+    lower, upper = values[values < at], values[values >= at]
+    return (lower, upper) if min(len(lower), len(upper)) >= LEVEL_MEMBERS else None
 
 
 def _compare_levels(case: Case, found: _Evidence) -> _Decision | None:
@@ -780,25 +767,32 @@ def _compare_levels(case: Case, found: _Evidence) -> _Decision | None:
 
     Two sides with the same two levels differ in their means only by how many processes landed on which.
     """
-    old, new = (np.concatenate(side) for side in zip(*found.logs, strict=True))
-    levels = _matching_levels(old, new, math.log1p(case.margin) / 2)
-    if levels == [None, None]:
+    sides = [np.concatenate(side) for side in zip(*found.logs, strict=True)]
+    levels = [_levels(side) for side in sides]
+    clear = [each for each in levels if each is not None]
+    margin = math.log1p(case.margin)
+    # Levels closer than that cannot hide a change that matters.
+    if not clear or min(upper[0] - lower[-1] for lower, upper in clear) < margin / 2:
         return None
-    if None in levels:
-        return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
-    (old_low, old_high), (new_low, new_high) = levels
-    groups = (old_low, old_high, new_low, new_high)
+    if len(clear) == 1:
+        # The other side must fall into the same two levels.
+        (lower, upper) = clear[0]
+        levels = [each or _split(side, (lower[-1] + upper[0]) / 2) for each, side in zip(levels, sides, strict=True)]
+        if None in levels:
+            return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
+    groups = [group for pair in clear for group in pair]
     freedom = sum(len(group) - 1 for group in groups)
     within = math.sqrt(sum(group.var() * len(group) for group in groups) / freedom)
-    apart = math.expm1((old_high.mean() - old_low.mean() + new_high.mean() - new_low.mean()) / 2)
-    shown = f"the processes of both sides sit on two levels {_percent(apart)} apart"
+    step = float(np.mean([upper.mean() - lower.mean() for lower, upper in levels]))
     excluded, remarkable = 0.0, False
-    for before, after in ((old_low, new_low), (old_high, new_high)):
+    for before, after in zip(*levels, strict=True):
         shift = after.mean() - before.mean()
         error = within * math.sqrt(1 / len(before) + 1 / len(after))
         excluded = max(excluded, abs(shift) + float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error)
         remarkable |= abs(shift) > UNREMARKABLE * error
-    if excluded < math.log1p(case.margin) or (not remarkable and excluded <= math.log1p(WIDEST_SAME)):
+    shown = f"the processes of both sides sit on two levels {_percent(math.expm1(step))} apart"
+    # A shift of half a step could be one level taken for the other.
+    if excluded < margin or (not remarkable and excluded < step / 2):
         return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(excluded))}")
     return _Decision(Verdict.AMBIGUOUS, f"{shown}, which do not match")
 

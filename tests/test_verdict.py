@@ -192,11 +192,17 @@ def test_same_two_levels_are_same():
 
 
 def test_two_levels_moved_by_ten_percent_are_not_same():
-    old, new = on_levels(0, 5, 4, 4), on_levels(math.log(1.1), 0, 1, 1)
+    old, new = on_levels(0, 4, 4, 4), on_levels(math.log(1.1), 1, 2, 1)
     found = judged(old, new)
-    assert found.ratio == pytest.approx(1.0, abs=0.03)
+    assert found.ratio == pytest.approx(1.0135, abs=1e-3)
     assert outcome(found) == (Verdict.AMBIGUOUS, Next.NOTHING)
     assert "do not match" in found.why
+
+
+def test_levels_taken_for_each_other_are_not_same():
+    found = judged(on_levels(0, 5, 4, 4), on_levels(math.log(1.1), 0, 1, 1))
+    assert found.ratio == pytest.approx(1.0, abs=0.01)
+    assert outcome(found) == (Verdict.AMBIGUOUS, Next.NOTHING)
 
 
 def test_levels_on_one_side_alone_are_not_same():
