@@ -1,15 +1,19 @@
 """python -m bumps attribute on stored component rows."""
 
 import json
+import pathlib
 
 import pytest
 from archive import NAN, benchmark, samples_of, write_row, write_sidecar, write_suite
+from asv import environment
+from asv.config import Config
 
-from bumps import cli
+from bumps import cli, component_rows
+from bumps.attribution import Swap
 
 CHAIN = benchmark("chain.Chain.time_step", [["'torch'", "'jax'"]], ["framework"])
 CPU = {"BENCH_ACCELERATOR": "cpu"}
-COMMAND = ["attribute", "jax", "0.9.2", "0.10.2", "--bench", "Chain", "--assume-interleaved"]
+COMMAND = ["attribute", "jax", "0.9.2", "0.10.2", "--bench", "Chain", "--stored", "--assume-interleaved"]
 
 
 def row(release, level, override=None):
@@ -72,3 +76,28 @@ def test_wrong_usage(capsys):
     assert run(capsys, "--component", "sympy")[0] == 2
     assert run(capsys, "--bench", "nothing")[0] == 2
     assert run(capsys, "--bench", "(")[0] == 2
+
+
+def test_measuring_needs_a_configuration_and_a_change(capsys):
+    command = [argument for argument in COMMAND if argument != "--stored"]
+    assert cli.main(command) == 2
+    assert "measuring needs asv.conf.json" in capsys.readouterr().err
+
+
+def test_component_rows_are_rows_of_asv():
+    """asv itself makes the old row, the new row and one row for each swap of the old."""
+    config = Config()
+    config.plugins, config.exclude = [], [{"req": {"torch": ".+"}}]
+    swaps = [Swap("numpy", "2.3.0", "2.4.0"), Swap("jaxlib", "0.9.2", "0.10.2")]
+    found = component_rows.narrowed(config, "jax", "0.9.2", "0.10.2", swaps, pathlib.Path("elsewhere"))
+    rows = [
+        (entries["req", "jax"], entries.get(("env", "BENCH_OVERRIDE")))
+        for entries in environment.iter_matrix("virtualenv", ["3.11"], found)
+    ]
+    assert sorted(rows, key=str) == [
+        ("0.10.2", None),
+        ("0.9.2", "jaxlib==0.10.2"),
+        ("0.9.2", "numpy==2.4.0"),
+        ("0.9.2", None),
+    ]
+    assert config.results_dir != found.results_dir == "elsewhere"

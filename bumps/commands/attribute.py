@@ -1,20 +1,28 @@
 """python -m bumps attribute: which component of the environment carries a change."""
 
+import contextlib
 import dataclasses
 import json
+import pathlib
 import re
+import shutil
+import sys
 from collections.abc import Sequence
 
+from asv.config import Config
 from asv.util import UserError
 from rich.console import Console
 from rich.text import Text
 
-from bumps import attribution, check, verdict
+from bumps import attribution, check, component_rows, verdict
 from bumps.attribution import Attribution, Swap
 from bumps.cases import Comparison
 from bumps.commands import arguments
 from bumps.results import Archive, Row, name_with_params
 from bumps.selection import Pair, context_of, select
+
+CACHE = pathlib.Path(".cache") / "attribute"
+TRACED = (*attribution.CHANGES, verdict.Verdict.BROKEN, verdict.Verdict.AMBIGUOUS)
 
 
 def stored_swap(archive: Archive, pair: Pair, swap: Swap) -> Row | None:
@@ -59,6 +67,10 @@ def add_parser(subparsers):
         help="swap this one (may be repeated; default: every component with compiled code that differs)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--rounds", type=int, default=5, help="processes a row (default: 5)")
+    parser.add_argument(
+        "--stored", action="store_true", help="measure nothing: judge the component rows in the results"
+    )
     arguments.add_row(parser)
     arguments.add_assume_interleaved(parser)
     arguments.add_results(parser)
@@ -128,17 +140,47 @@ def run(args):
     config = arguments.config_of(args)
     archive = arguments.archive_of(args, config)
     found = plan(archive, config, args)
-    if found.missing and not found.rows:
+    assumed = args.assume_interleaved
+    if not args.stored:
+        archive = measured(archive, config, found, args)
+        # What was just measured alternated between the rows, round by round.
+        found, assumed = plan(archive, config, args), True
+    if not found.rows:
         overrides = ", ".join(swap.override for swap in found.missing)
         raise UserError(
-            f"no component row of {args.framework} {args.old} was measured; BENCH_OVERRIDE would be {overrides}"
+            f"no component row of {args.framework} {args.old} is stored (BENCH_OVERRIDE={overrides}); "
+            "without --stored they are measured"
         )
-    results = attributions(archive, config, found, args.bench, args.assume_interleaved)
+    results = attributions(archive, config, found, args.bench, assumed)
     if args.json:
         print(json.dumps(_as_dict(found, results), indent=2, allow_nan=False))
     else:
         _print(found, results)
     return status(list(results.values()))
+
+
+def measured(archive: Archive, config: Config | None, found: Plan, args) -> Archive:
+    """Measure the component rows beside the bump's own and return what was stored of them.
+
+    Raises UserError when there is no configuration to build rows with, or when nothing changed that could be traced.
+    """
+    if config is None:
+        raise UserError("measuring needs asv.conf.json; judge what is stored with --stored")
+    pattern = _pattern(args.bench)
+    changes = judge(archive, found.pair, config, args.assume_interleaved)
+    names = [
+        name_with_params(*key)
+        for key, judgement in changes.items()
+        if pattern.search(name_with_params(*key)) and judgement.verdict in TRACED
+    ]
+    if not names:
+        raise UserError(f"no stored verdict on a benchmark that matches {args.bench!r} is a change to trace")
+    folder = CACHE / f"{args.framework}-{found.report['old']}-{found.report['new']}"
+    shutil.rmtree(folder, ignore_errors=True)
+    # What asv says while it measures is progress; the result alone goes to standard output.
+    with contextlib.redirect_stdout(sys.stderr):
+        component_rows.measure(config, found.pair, found.swaps, names, args.rounds, folder)
+    return Archive(folder)
 
 
 def status(results: Sequence[Attribution]) -> int:
