@@ -400,6 +400,7 @@ class _Evidence:
     batch_shifts: np.ndarray
     twin_shifts: tuple[tuple[float, float], ...]
     disturbed: tuple[int, int]
+    clipped: int
     logs: list[tuple[np.ndarray, np.ndarray]]
     # Filled in when the variances of all cases are known.
     error: float = math.nan
@@ -508,6 +509,7 @@ def _measure(signature: tuple[tuple[int, ...], ...], members: list[tuple]) -> li
             batch_shifts=shifts[:, i],
             twin_shifts=tuple((float(twin_shifts[side][i]), float(twins[side][1].sum())) for side in (0, 1)),
             disturbed=(int(disturbed[i, 0]), int(disturbed[i, 1])),
+            clipped=int(clipped[i]),
             logs=[(raw[0][stage][i], raw[1][stage][i]) for stage in used],
         )
         for i in range(count)
@@ -731,6 +733,10 @@ def _decide_unchanged(case: Case, found: _Evidence, more: bool) -> _Decision:
             return _Decision(Verdict.AMBIGUOUS, by_level.why, Next.MEASURE_MORE)
         return by_level
     reach = abs(found.shift) + found.critical * found.error
+    if more and found.clipped:
+        # Slow processes may yet turn out to be a level: only the last look takes them for disturbed.
+        why = "some processes are far slower than the rest"
+        return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE)
     if reach < math.log1p(case.margin):
         return _Decision(Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded")
     excluded = math.expm1(reach)

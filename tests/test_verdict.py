@@ -205,6 +205,12 @@ def test_levels_taken_for_each_other_are_not_same():
     assert outcome(found) == (Verdict.AMBIGUOUS, Next.NOTHING)
 
 
+def test_slow_processes_may_be_a_level_until_the_last_look():
+    found = judged(on_levels(0, 5, 4), on_levels(math.log(1.1), 1, 1))
+    assert outcome(found) == (Verdict.AMBIGUOUS, Next.MEASURE_MORE)
+    assert "far slower than the rest" in found.why
+
+
 def test_levels_on_one_side_alone_are_not_same():
     found = judged(on_levels(0, 2, 2, 2), on_levels(math.log(1.05), 0, 0, 0))
     assert outcome(found) == (Verdict.AMBIGUOUS, Next.NOTHING)
