@@ -8,13 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
 from itertools import zip_longest
 
 import numpy as np
 from scipy import stats
 
-from bumps import moderation, permutation
+from bumps import levels, moderation, permutation
+from bumps.evidence import ENOUGH_TO_CLIP, Evidence, measure
 
 # The interval that every judgement carries is two-sided at this level.
 CONFIDENCE = 0.998
@@ -28,15 +28,6 @@ POWER_QUANTILE = float(stats.norm.ppf(POWER))
 MOST_PROCESSES = 15
 # A change beyond this factor is believed only when fresh processes show it again.
 INCREDIBLE = 10.0
-# A side's slow processes beyond this many robust standard deviations count as disturbed, if they are few.
-DISTURBED_BEYOND = 3.0
-DISTURBED_SHARE = 0.3
-ENOUGH_TO_CLIP = 10
-SHAMOS_TO_SD = permutation.SHAMOS_TO_SD
-# A side sits on two levels where its widest gap exceeds the range on either side of it, with so many processes below.
-LEVEL_MEMBERS = 2
-# An upper level holds more than this share of a side's processes; fewer are disturbed processes.
-LEVEL_SHARE = 0.2
 # Where noise forbids excluding the configured margin, `same` also asks that old and new differ by no more than this
 # many standard errors; fewer with few processes, whose two levels cannot be told from a shift.
 UNREMARKABLE = 2.0
@@ -387,29 +378,6 @@ def _cost(ratio: float, case: Case) -> float:
 # What needs statistics.
 
 
-@dataclass(slots=True)
-class _Evidence:
-    """What the figures of one case say, in logarithms."""
-
-    shift: float
-    variance: float
-    freedom: float
-    weight: float
-    processes: int
-    sizes: list[int]
-    batch_shifts: np.ndarray
-    twin_shifts: tuple[tuple[float, float], ...]
-    disturbed: tuple[int, int]
-    clipped: int
-    logs: list[tuple[np.ndarray, np.ndarray]]
-    # Filled in when the variances of all cases are known.
-    error: float = math.nan
-    critical: float = math.nan
-    tail: float = math.nan
-    p: float = math.nan
-    discovered: bool = True
-
-
 def _cells(case: Case) -> tuple[tuple[tuple[float, ...], ...], ...]:
     """Return the batches of old, new, old's twins, new's twins and of other rows' control sides.
 
@@ -441,7 +409,7 @@ def _joined(first: tuple[tuple[float, ...], ...], second: tuple[tuple[float, ...
 
 
 def _judge_with_noise(cases: list[Case], multiplicity: bool) -> list[Judgement]:
-    evidence: list[_Evidence] = [None] * len(cases)
+    evidence: list[Evidence] = [None] * len(cases)
     groups = defaultdict(list)
     for position, case in enumerate(cases):
         cells = _cells(case)
@@ -450,119 +418,14 @@ def _judge_with_noise(cases: list[Case], multiplicity: bool) -> list[Judgement]:
         # Slices keep the pairwise differences of many cases from filling the memory.
         for start in range(0, len(members), 10_000):
             part = members[start : start + 10_000]
-            measured = _measure(signature, [cells for _, cells in part])
+            measured = measure(signature, [cells for _, cells in part])
             for (position, _), found in zip(part, measured, strict=True):
                 evidence[position] = found
     _weigh(cases, evidence, multiplicity)
     return [_decide(case, found) for case, found in zip(cases, evidence, strict=True)]
 
 
-@cache
-def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(count, 1)
-
-
-def _measure(signature: tuple[tuple[int, ...], ...], members: list[tuple]) -> list[_Evidence]:
-    """Measure cases whose sides have the same numbers of processes: arrays of shape (cases, processes) per batch."""
-    count = len(members)
-    sides = [
-        [
-            np.log(np.array([cells[side][batch] for cells in members], dtype=float).reshape(count, size))
-            for batch, size in enumerate(sizes)
-        ]
-        for side, sizes in enumerate(signature)
-    ]
-    stages = min(len(signature[0]), len(signature[1]))
-    raw = [_with_twin(sides[side], sides[side + 2])[:stages] for side in (0, 1)]
-    processes = min(sum(signature[0]), sum(signature[1]))
-    disturbed = np.zeros((count, len(sides)), dtype=int)
-    if processes >= ENOUGH_TO_CLIP:
-        sides, disturbed = _clip_disturbed(sides)
-
-    squares, freedom = np.zeros(count), 0
-    joined = [_with_twin(sides[0], sides[2]), _with_twin(sides[1], sides[3])]
-    for side in (*joined, *sides[4:]):
-        for cell in side:
-            if cell.shape[1] > 1:
-                squares += cell.var(axis=1) * cell.shape[1]
-                freedom += cell.shape[1] - 1
-    total = sum(map(sum, signature))
-    # A clipped process counts as seen in neither the variance nor the degrees of freedom.
-    clipped = disturbed.sum(axis=1)
-    variance = squares / max(freedom, 1) * (total / (total - clipped)) ** 2
-    free = np.maximum(freedom - clipped, 0)
-    shifts, weights = _shifts(*joined, count)
-    weight = weights.sum()
-    shift = weights @ shifts / weight if weight else np.full(count, math.nan)
-    twins = [_shifts(sides[side], sides[side + 2], count) for side in (0, 1)]
-    twin_shifts = [weights @ shifts / weights.sum() if weights.sum() else np.zeros(count) for shifts, weights in twins]
-    used = [stage for stage in range(stages) if raw[0][stage].shape[1] and raw[1][stage].shape[1]]
-    sizes = [min(signature[0][stage], signature[1][stage]) for stage in used]
-    return [
-        _Evidence(
-            shift=float(shift[i]),
-            variance=float(variance[i]),
-            freedom=float(free[i]),
-            weight=float(weight),
-            processes=processes,
-            sizes=sizes,
-            batch_shifts=shifts[:, i],
-            twin_shifts=tuple((float(twin_shifts[side][i]), float(twins[side][1].sum())) for side in (0, 1)),
-            disturbed=(int(disturbed[i, 0]), int(disturbed[i, 1])),
-            clipped=int(clipped[i]),
-            logs=[(raw[0][stage][i], raw[1][stage][i]) for stage in used],
-        )
-        for i in range(count)
-    ]
-
-
-def _with_twin(side: list[np.ndarray], twin: list[np.ndarray]) -> list[np.ndarray]:
-    return [
-        np.concatenate([cell, twin[stage]], axis=1) if stage < len(twin) else cell for stage, cell in enumerate(side)
-    ]
-
-
-def _shifts(old: list[np.ndarray], new: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shifts from old to new, shape (batches, cases), and the batches' weights: reciprocals of the
-    shifts' variances in units of one process's variance."""
-    paired = [(a, b) for a, b in zip(old, new, strict=False) if a.shape[1] and b.shape[1]]
-    shifts = np.array([b.mean(axis=1) - a.mean(axis=1) for a, b in paired]).reshape(len(paired), count)
-    return shifts, np.array([1 / (1 / a.shape[1] + 1 / b.shape[1]) for a, b in paired])
-
-
-def _clip_disturbed(sides: list[list[np.ndarray]]) -> tuple[list[list[np.ndarray]], np.ndarray]:
-    """Pull slow stragglers in to where they count as slow and no more, if every side has only few of them.
-
-    The scale is Shamos' (median of the absolute differences within each batch and side). Return the sides and how
-    many processes were pulled in, shape (cases, sides).
-    """
-    cells = [cell for side in sides for cell in side if cell.shape[1] > 0]
-    differences = [
-        np.abs(cell[:, first] - cell[:, second]) for cell in cells for first, second in [_pairs(cell.shape[1])]
-    ]
-    scale = np.median(np.concatenate(differences, axis=1), axis=1) / SHAMOS_TO_SD
-    limited, counts = [], []
-    for side in sides:
-        near_side, far = [], np.zeros(len(scale), dtype=int)
-        for cell in side:
-            if cell.shape[1]:
-                limit = (np.median(cell, axis=1) + DISTURBED_BEYOND * scale)[:, None]
-                far += (cell > limit).sum(axis=1)
-                cell = np.minimum(cell, limit)
-            near_side.append(cell)
-        limited.append(near_side)
-        counts.append(far)
-    counts = np.array(counts).T
-    sizes = np.array([sum(cell.shape[1] for cell in side) for side in sides])
-    few = ((counts <= DISTURBED_SHARE * sizes).all(axis=1) & (scale > 0))[:, None]
-    clipped = [
-        [np.where(few, near, cell) for near, cell in zip(near_side, side, strict=True)]
-        for near_side, side in zip(limited, sides, strict=True)
-    ]
-    return clipped, np.where(few, counts, 0)
-
-
-def _weigh(cases: list[Case], evidence: list[_Evidence], multiplicity: bool) -> None:
+def _weigh(cases: list[Case], evidence: list[Evidence], multiplicity: bool) -> None:
     """Fill in standard errors, critical values and p-values, and control the false discovery rate."""
     if not evidence:
         return
@@ -596,7 +459,7 @@ def _far_apart(lower: np.ndarray, upper: np.ndarray) -> bool:
     return fewest >= SINGLE_BATCH_FEWEST and upper.min() - lower.max() > math.log1p(SINGLE_BATCH_GAP)
 
 
-def _control_discoveries(evidence: list[_Evidence]) -> None:
+def _control_discoveries(evidence: list[Evidence]) -> None:
     tested = sorted((found for found in evidence if not math.isnan(found.p)), key=lambda found: found.p)
     threshold = 0.0
     for rank, found in enumerate(tested, 1):
@@ -632,7 +495,7 @@ class _Decision:
     confirmed: bool = False
 
 
-def _decide(case: Case, found: _Evidence) -> Judgement:
+def _decide(case: Case, found: Evidence) -> Judgement:
     half = found.critical * found.error
     following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
     if math.isnan(half):
@@ -673,7 +536,7 @@ def _decide(case: Case, found: _Evidence) -> Judgement:
     )
 
 
-def _unsteadiness(found: _Evidence) -> float:
+def _unsteadiness(found: Evidence) -> float:
     """Return what a row significantly differs from itself by: no bump may be blamed for as much."""
     return max(
         (
@@ -685,12 +548,12 @@ def _unsteadiness(found: _Evidence) -> float:
     )
 
 
-def _more_can_be_measured(case: Case, found: _Evidence) -> bool:
+def _more_can_be_measured(case: Case, found: Evidence) -> bool:
     tried = min(len(side.medians) + len(side.failures) for side in (case.old, case.new))
     return not case.stored_only and (tried < MOST_PROCESSES or len(found.logs) < 2)
 
 
-def _decide_changed(case: Case, found: _Evidence, more: bool) -> _Decision:
+def _decide_changed(case: Case, found: Evidence, more: bool) -> _Decision:
     """Decide on a shift that is relevant and beyond its own interval."""
     worse = (found.shift > 0) == case.lower_is_better
     change = Verdict.REGRESSED if worse else Verdict.IMPROVED
@@ -715,7 +578,7 @@ def _decide_changed(case: Case, found: _Evidence, more: bool) -> _Decision:
     return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE if more else Next.NOTHING)
 
 
-def _decide_single_batch(found: _Evidence, change: Verdict) -> _Decision:
+def _decide_single_batch(found: Evidence, change: Verdict) -> _Decision:
     """Decide on a change that one batch shows and nothing can confirm any more."""
     if abs(found.shift) > math.log(INCREDIBLE):
         return _Decision(Verdict.AMBIGUOUS, f"a jump beyond {INCREDIBLE:g}× is believed only when measured again")
@@ -724,10 +587,10 @@ def _decide_single_batch(found: _Evidence, change: Verdict) -> _Decision:
     return _Decision(Verdict.AMBIGUOUS, f"seen in one batch only, too little to believe it (p {found.p:.2g})")
 
 
-def _decide_unchanged(case: Case, found: _Evidence, more: bool) -> _Decision:
+def _decide_unchanged(case: Case, found: Evidence, more: bool) -> _Decision:
     """Decide on a case that shows no relevant change, as far as its interval goes."""
     enough = found.processes >= ENOUGH_TO_CLIP
-    by_level = _compare_levels(case, found) if enough else None
+    by_level = _decide_by_level(case, found) if enough else None
     if by_level is not None:
         if more and by_level.verdict is Verdict.AMBIGUOUS:
             return _Decision(Verdict.AMBIGUOUS, by_level.why, Next.MEASURE_MORE)
@@ -749,67 +612,30 @@ def _decide_unchanged(case: Case, found: _Evidence, more: bool) -> _Decision:
     return _Decision(Verdict.AMBIGUOUS, f"the noise hides changes of up to {_percent(excluded)}")
 
 
-def _levels(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Split one side's processes into a lower and an upper level where they clearly sit on two."""
-    ordered = np.sort(values)
-    # A few slow processes are no level.
-    fewest_upper = int(LEVEL_SHARE * len(ordered)) + 1
-    gaps = np.diff(ordered)[LEVEL_MEMBERS - 1 : len(ordered) - fewest_upper]
-    if len(gaps) == 0:
-        return None
-    cut = int(gaps.argmax()) + LEVEL_MEMBERS
-    lower, upper = ordered[:cut], ordered[cut:]
-    widest = max(lower[-1] - lower[0], upper[-1] - upper[0])
-    return (lower, upper) if gaps.max() > widest else None
-
-
-def _split(values: np.ndarray, at: float) -> tuple[np.ndarray, np.ndarray] | None:
-    lower, upper = values[values < at], values[values >= at]
-    return (lower, upper) if min(len(lower), len(upper)) >= LEVEL_MEMBERS else None
-
-
-def _compare_levels(case: Case, found: _Evidence) -> _Decision | None:
-    """Judge processes that sit on two levels, level by level; return None where they do not.
-
-    Two sides with the same two levels differ in their means only by how many processes landed on which.
-    """
-    sides = [np.concatenate(side) for side in zip(*found.logs, strict=True)]
-    levels = [_levels(side) for side in sides]
-    clear = [each for each in levels if each is not None]
+def _decide_by_level(case: Case, found: Evidence) -> _Decision | None:
+    """Decide on processes that sit on two levels; return None where they do not."""
     margin = math.log1p(case.margin)
-    # Levels closer than that cannot hide a change that matters.
-    if not clear or min(upper[0] - lower[-1] for lower, upper in clear) < margin / 2:
+    sides = [np.concatenate(side) for side in zip(*found.logs, strict=True)]
+    compared = levels.compare(sides, margin / 2, CONFIDENCE)
+    if compared is None:
         return None
-    if len(clear) == 1:
-        # The other side must fall into the same two levels.
-        (lower, upper) = clear[0]
-        levels = [each or _split(side, (lower[-1] + upper[0]) / 2) for each, side in zip(levels, sides, strict=True)]
-        if None in levels:
-            return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
-    groups = [group for pair in clear for group in pair]
-    freedom = sum(len(group) - 1 for group in groups)
-    within = math.sqrt(sum(group.var() * len(group) for group in groups) / freedom)
-    step = float(np.mean([upper.mean() - lower.mean() for lower, upper in levels]))
-    excluded, remarkable = 0.0, False
-    for before, after in zip(*levels, strict=True):
-        shift = after.mean() - before.mean()
-        error = within * math.sqrt(1 / len(before) + 1 / len(after))
-        excluded = max(excluded, abs(shift) + float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error)
-        remarkable |= abs(shift) > UNREMARKABLE * error
-    shown = f"the processes of both sides sit on two levels {_percent(math.expm1(step))} apart"
+    if isinstance(compared, levels.Unmatched):
+        return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
+    shown = f"the processes of both sides sit on two levels {_percent(math.expm1(compared.step))} apart"
     # A shift of half a step could be one level taken for the other.
-    if excluded < margin or (not remarkable and excluded < step / 2):
-        return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(excluded))}")
+    unmoved = compared.remarkable <= UNREMARKABLE and compared.excluded < compared.step / 2
+    if compared.excluded < margin or unmoved:
+        return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(compared.excluded))}")
     return _Decision(Verdict.AMBIGUOUS, f"{shown}, which do not match")
 
 
-def _processes(case: Case, found: _Evidence) -> str:
+def _processes(case: Case, found: Evidence) -> str:
     old, new = len(case.old.medians), len(case.new.medians)
     twins = sum(len(old) + len(new) for old, new in found.logs) - old - new
     return f"{old} + {new} processes" + (f" and {twins} of the control" if twins > 0 else "")
 
 
-def _remarks(case: Case, found: _Evidence) -> str:
+def _remarks(case: Case, found: Evidence) -> str:
     remarks = []
     for name, side, disturbed in (("old", case.old, found.disturbed[0]), ("new", case.new, found.disturbed[1])):
         if side.failures:
