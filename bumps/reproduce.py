@@ -90,8 +90,10 @@ def _public(version: object) -> str:
         return str(version)
 
 
-def script(report: dict, row: dict, suite: Suite, environments: Sequence[dict], requirements: Sequence[dict]) -> str:
-    """Return the script of one row of a report.
+def script(
+    report: dict, row: dict, suite: Suite, environments: Sequence[dict], requirements: Sequence[dict], name: str
+) -> str:
+    """Return the script of one row of a report; `name` is the file's.
 
     `environments` and `requirements` are the inventories and the requirements of the old and the new side. Raises
     UserError for a benchmark that times no step of a workload.
@@ -121,7 +123,8 @@ def script(report: dict, row: dict, suite: Suite, environments: Sequence[dict], 
     first = 'os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")\n' if framework == "jax" else ""
     text = "\n".join(
         [
-            '"""' + _docstring(report, row, environments, requirements).replace("\\", "\\\\").replace('"""', "'''"),
+            '"""'
+            + _docstring(report, row, environments, requirements, name).replace("\\", "\\\\").replace('"""', "'''"),
             '"""',
             "",
             *[line for line in imports if line != f"import {framework}"],
@@ -147,7 +150,7 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _docstring(report: dict, row: dict, environments: Sequence[dict], requirements: Sequence[dict]) -> str:
+def _docstring(report: dict, row: dict, environments: Sequence[dict], requirements: Sequence[dict], name: str) -> str:
     old, new = report["old"], report["new"]
     lines = [
         f"{row['verdict']}: {short_name(row)}, {report['framework']} {old} → {new}",
@@ -160,7 +163,7 @@ def _docstring(report: dict, row: dict, environments: Sequence[dict], requiremen
     lines = [wrapped for line in lines for wrapped in (textwrap.wrap(line, 118) or [""])]
     for side, environment, pins in zip(("old", "new"), environments, requirements, strict=True):
         lines += ["", *(f"    {line}" for line in install_lines(side, environment, pins))]
-    lines += ["", f"    for i in 1 2 3 4 5; do for side in old new; do $side/bin/python {file_name(row)}; done; done"]
+    lines += ["", f"    for i in 1 2 3 4 5; do for side in old new; do $side/bin/python {name}; done; done"]
     if row["clock"] not in (None, "wall"):
         lines += ["", f"The verdict is on the {row['clock']} figure of this step; the script prints its wall time."]
     return "\n".join(lines)

@@ -200,7 +200,7 @@ REAL = [
 @pytest.mark.parametrize(("module", "workload", "mode", "pass_"), REAL)
 def test_this_suites_scripts_are_whole(framework, module, workload, mode, pass_):
     report, row = report_and_row(framework, f"{module}.{workload}.time_{mode}_{pass_}", mode, pass_)
-    text = reproduce.script(report, row, SUITE, [{}, {}], [{framework: "1"}, {framework: "2"}])
+    text = reproduce.script(report, row, SUITE, [{}, {}], [{framework: "1"}, {framework: "2"}], "x.py")
     tree = ast.parse(text)
     assert "asv" not in {
         name.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
@@ -290,6 +290,7 @@ def test_the_command_writes_one_script(archive, capsys):
     assert cli.main(["reproduce", "MatmulChain.time_compiled_forward(bf16, small)", *BUMP]) == 0
     path = pathlib.Path(capsys.readouterr().out.strip())
     text = path.read_text()
+    assert f"$side/bin/python {path.name};" in text
     assert "new/bin/pip install jax==0.10.2 jaxlib==0.10.2 numpy==2.3.5\n" in text
     assert 'adapter.set_precision("bf16")' in text
     assert cli.main(["reproduce", "time_compiled_forward(bf16, small)", *BUMP]) == 2

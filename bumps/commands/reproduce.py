@@ -40,10 +40,15 @@ def run(args):
     pair = select(archive, *choice, where)
     sides = (pair.old, pair.new)
     folder = pathlib.Path(args.config or ".").parent / (config.benchmark_dir if config else "benchmarks")
-    text = reproduce.script(
-        report, row, Suite(folder), [sidecars.read(side).environment for side in sides], [s.requirements for s in sides]
-    )
     path = args.output or pathlib.Path(reproduce.file_name(row))
+    text = reproduce.script(
+        report,
+        row,
+        Suite(folder),
+        [sidecars.read(side).environment for side in sides],
+        [side.requirements for side in sides],
+        path.name,
+    )
     reproduce.write(path, text)
     print(path)
     return 0
