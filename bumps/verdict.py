@@ -39,6 +39,7 @@ WIDEST_SAME = 1.0
 SINGLE_BATCH_GAP = 0.15
 SINGLE_BATCH_FEWEST = 5
 SINGLE_BATCH_ALPHA = 1e-4
+LARGEST_LOGARITHM = 700.0
 
 
 class Verdict(StrEnum):
@@ -331,7 +332,9 @@ def _judge_intervals(case: Case) -> Judgement:
     ratio = low = high = None
     if all(_usable(end) and end > 0 for end in (*old, *new)) and old[0] <= old[1] and new[0] <= new[1]:
         low, high = new[0] / old[1], new[1] / old[0]
-        ratio = math.sqrt(low * high)
+        ratio = math.sqrt(low) * math.sqrt(high)
+        if not math.isfinite(high) or ratio == 0:
+            ratio = low = high = None
     why = "no samples were recorded, only asv's intervals, which do not know how processes differ"
     cost = None if ratio is None else _cost(ratio, case)
     following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
@@ -357,7 +360,7 @@ def _judge_exact(case: Case) -> Judgement:
     if old == new:
         ratio, verdict, why = 1.0, Verdict.SAME, f"{figures}, a count"
     else:
-        ratio = new / old if old > 0 and new >= 0 else None
+        ratio = new / old if old > 0 and new >= 0 and math.isfinite(new / old) else None
         relevant = ratio is None or ratio == 0 or abs(math.log(ratio)) > math.log1p(case.margin)
         worse = (new > old) == case.lower_is_better
         verdict = (Verdict.REGRESSED if worse else Verdict.IMPROVED) if relevant else Verdict.SAME
@@ -497,10 +500,11 @@ class _Decision:
 
 def _decide(case: Case, found: Evidence) -> Judgement:
     half = found.critical * found.error
-    following = Next.NOTHING if case.stored_only else Next.MEASURE_MORE
+    more = _more_can_be_measured(case, found)
+    following = Next.MEASURE_MORE if more else Next.NOTHING
     if math.isnan(half):
         why = "too few processes to know the noise" if found.logs else "old and new share no batch"
-        ratio = None if math.isnan(found.shift) else math.exp(found.shift)
+        ratio = None if math.isnan(found.shift) else _ratio(found.shift)
         cost = None if ratio is None else _cost(ratio, case)
         return Judgement(case.key, Verdict.AMBIGUOUS, ratio, None, None, case.margin, None, why, following, cost)
 
@@ -508,27 +512,26 @@ def _decide(case: Case, found: Evidence) -> Judgement:
     unsteady = _unsteadiness(found)
     resolvable = max(margin, half, unsteady)
     changed = abs(found.shift) > resolvable
-    more = _more_can_be_measured(case, found)
     if not case.interleaved:
         why = "old and new were not measured interleaved and no control brackets them"
         decision = _Decision(Verdict.AMBIGUOUS, why, Next.CONFIRM if changed and more else following)
     elif changed:
         decision = _decide_changed(case, found, more)
     elif unsteady > margin:
-        why = f"the control differs from its own row by {_percent(math.expm1(unsteady))}"
-        decision = _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE if more else Next.NOTHING)
+        why = f"the control differs from its own row by {_percent(_relative(unsteady))}"
+        decision = _Decision(Verdict.AMBIGUOUS, why, following)
     else:
         decision = _decide_unchanged(case, found, more)
 
-    ratio = math.exp(found.shift)
+    ratio = _ratio(found.shift)
     return Judgement(
         case.key,
         decision.verdict,
         ratio,
-        math.exp(found.shift - half),
-        math.exp(found.shift + half),
-        math.expm1(resolvable),
-        math.expm1(max(margin, half) + POWER_QUANTILE * found.error),
+        _ratio(found.shift - half),
+        _ratio(found.shift + half),
+        _relative(resolvable),
+        _relative(max(margin, half) + POWER_QUANTILE * found.error),
         f"{_times(ratio)} in {_processes(case, found)}: {decision.why}{_remarks(case, found)}",
         decision.next,
         _cost(ratio, case),
@@ -569,7 +572,7 @@ def _decide_changed(case: Case, found: Evidence, more: bool) -> _Decision:
     if found.p > level:
         why = f"{name} is likely but not yet certain (p {found.p:.2g}, needed {level:.2g})"
     elif supporting < 2:
-        why = f"the batches disagree: {', '.join(_times(math.exp(shift)) for shift in found.batch_shifts)}"
+        why = f"the batches disagree: {', '.join(_times(_ratio(shift)) for shift in found.batch_shifts)}"
     elif not found.discovered:
         why = f"{name}, but not certain among all benchmarks of this bump (p {found.p:.2g})"
     else:
@@ -602,7 +605,7 @@ def _decide_unchanged(case: Case, found: Evidence, more: bool) -> _Decision:
         return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE)
     if reach < math.log1p(case.margin):
         return _Decision(Verdict.SAME, f"a change of more than {_percent(case.margin)} is excluded")
-    excluded = math.expm1(reach)
+    excluded = _relative(reach)
     if more:
         why = f"the noise still hides changes of up to {_percent(excluded)}"
         return _Decision(Verdict.AMBIGUOUS, why, Next.MEASURE_MORE)
@@ -621,11 +624,11 @@ def _decide_by_level(case: Case, found: Evidence) -> _Decision | None:
         return None
     if isinstance(compared, levels.Unmatched):
         return _Decision(Verdict.AMBIGUOUS, "one side's processes sit on two levels, the other's do not")
-    shown = f"the processes of both sides sit on two levels {_percent(math.expm1(compared.step))} apart"
+    shown = f"the processes of both sides sit on two levels {_percent(_relative(compared.step))} apart"
     # A shift of half a step could be one level taken for the other.
     unmoved = compared.remarkable <= UNREMARKABLE and compared.excluded < compared.step / 2
     if compared.excluded < margin or unmoved:
-        return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(math.expm1(compared.excluded))}")
+        return _Decision(Verdict.SAME, f"{shown}; neither moved by more than {_percent(_relative(compared.excluded))}")
     return _Decision(Verdict.AMBIGUOUS, f"{shown}, which do not match")
 
 
@@ -645,7 +648,18 @@ def _remarks(case: Case, found: Evidence) -> str:
     return "".join(f"; {remark}" for remark in remarks)
 
 
+def _ratio(logarithm: float) -> float:
+    """Return the exponential, of what overflows the largest that does not."""
+    return math.exp(min(logarithm, LARGEST_LOGARITHM))
+
+
+def _relative(logarithm: float) -> float:
+    return math.expm1(min(logarithm, LARGEST_LOGARITHM))
+
+
 def _percent(fraction: float) -> str:
+    if fraction >= 10:
+        return f"×{1 + fraction:.3g}"
     percent = 100 * fraction
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
 

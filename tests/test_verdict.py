@@ -338,6 +338,13 @@ def test_sides_that_share_no_batch():
     assert found.why == "old and new share no batch"
 
 
+def test_figures_beyond_any_measure():
+    found = judged(Side(((1e-300, 2e-300),)), Side(((1e300, 1e290),)), stored_only=True)
+    assert found.verdict is Verdict.AMBIGUOUS
+    assert all(math.isfinite(value) for value in (found.ratio, found.low, found.high, found.smallest_detectable))
+    assert len(found.why) < 200
+
+
 @pytest.mark.parametrize("margin", [0.0, -0.05, math.nan, math.inf])
 def test_margin_must_be_positive(margin):
     with pytest.raises(ValueError, match="key: the margin must be a positive number"):
@@ -364,7 +371,7 @@ def test_intervals_alone_are_ambiguous():
     assert judged(Side(interval=(1.0, 1.1)), Side(failures=("boom",))).verdict is Verdict.BROKEN
 
 
-@pytest.mark.parametrize("interval", [(math.nan, 1.0), (0.0, 1.0), (2.0, 1.0), (-math.inf, math.inf)])
+@pytest.mark.parametrize("interval", [(math.nan, 1.0), (0.0, 1.0), (2.0, 1.0), (-math.inf, math.inf), (1e-320, 1.0)])
 def test_intervals_that_say_nothing(interval):
     found = judged(Side(interval=interval), side(1.0))
     assert (found.verdict, found.ratio) == (Verdict.AMBIGUOUS, None)
