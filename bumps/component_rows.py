@@ -58,7 +58,7 @@ def measure(
     log.enable()
     status = Run.run(
         rows,
-        range_spec=["HEAD^!"],
+        range_spec="HEAD^!",
         bench=[f"^{re.escape(name)}$" for name in benchmarks],
         attribute={"rounds": rounds},
         show_stderr=True,

@@ -25,17 +25,19 @@ CACHE = pathlib.Path(".cache") / "attribute"
 TRACED = (*attribution.CHANGES, verdict.Verdict.BROKEN, verdict.Verdict.AMBIGUOUS)
 
 
-def stored_swap(archive: Archive, pair: Pair, swap: Swap) -> Row | None:
-    """Return the stored row that is the old one with this component overridden, None when it was not measured."""
-    found = [
+def stored_swaps(archive: Archive, pair: Pair, swaps: Sequence[Swap]) -> dict[Swap, Row]:
+    """Return the stored rows that are the old one with one component overridden, of the swaps that were measured."""
+    overridden = [
         row
         for row in archive.rows
-        if row.override == swap.override
+        if row.override
         and not row.replica
         and row.requirements == pair.old.requirements
         and context_of(row, pair.framework) == context_of(pair.old, pair.framework)
     ]
-    return max(found, key=lambda row: row.measured, default=None)
+    overridden.sort(key=lambda row: row.measured)
+    newest = {row.override: row for row in overridden}
+    return {swap: newest[swap.override] for swap in swaps if swap.override in newest}
 
 
 def judge(archive: Archive, pair: Pair, config: object | None, assume_interleaved: bool) -> dict:
@@ -91,6 +93,12 @@ class Plan:
     def missing(self) -> list[Swap]:
         return [swap for swap in self.swaps if swap not in self.rows]
 
+    def within(self, archive: Archive) -> "Plan":
+        """Return the same with the rows of another archive, where the bump and its swaps were measured again."""
+        old, new = (row.requirements[self.pair.framework] for row in (self.pair.old, self.pair.new))
+        pair = select(archive, self.pair.framework, old, new)
+        return dataclasses.replace(self, pair=pair, rows=stored_swaps(archive, pair, self.swaps))
+
 
 def plan(archive: Archive, config: object | None, args) -> Plan:
     """Return what there is to swap. Raises UserError when the rows do not make a bump or do not differ."""
@@ -104,8 +112,7 @@ def plan(archive: Archive, config: object | None, args) -> Plan:
     if not found:
         why = "; ".join(left_out) or "nothing differs, or no inventory of their environments is stored"
         raise UserError(f"no component to swap between {args.framework} {args.old} and {args.new}: {why}")
-    rows = {swap: row for swap in found if (row := stored_swap(archive, pair, swap)) is not None}
-    return Plan(pair, report, found, left_out, rows)
+    return Plan(pair, report, found, left_out, stored_swaps(archive, pair, found))
 
 
 def attributions(
@@ -144,7 +151,7 @@ def run(args):
     if not args.stored:
         archive = measured(archive, config, found, args)
         # What was just measured alternated between the rows, round by round.
-        found, assumed = plan(archive, config, args), True
+        found, assumed = found.within(archive), True
     if not found.rows:
         overrides = ", ".join(swap.override for swap in found.missing)
         raise UserError(
