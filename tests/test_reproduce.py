@@ -3,6 +3,9 @@
 import ast
 import json
 import pathlib
+import re
+import subprocess
+import sys
 
 import pytest
 from archive import NAN, benchmark, samples_of, write_row, write_sidecar, write_suite
@@ -302,3 +305,17 @@ def test_a_name_that_is_not_one_row_says_so(archive, capsys):
     assert "2 benchmarks of this bump contain compiled_forward" in capsys.readouterr().err
     assert cli.main(["reproduce", "nothing", *BUMP]) == 2
     assert "no benchmark of this bump is called nothing" in capsys.readouterr().err
+
+
+@pytest.mark.end_to_end
+def test_the_script_runs_in_the_environment_that_its_head_installs(archive, capsys):
+    """The commands at the script's head are followed to the letter, for the new side."""
+    assert cli.main(["reproduce", "MatmulChain.time_compiled_forward(fp32, small)", *BUMP]) == 0
+    path = pathlib.Path(capsys.readouterr().out.strip())
+    lines = [line.strip() for line in path.read_text().splitlines()]
+    make, install = lines[lines.index("python3.11 -m venv new") :][:2]
+    assert install.startswith("new/bin/pip install jax==0.10.2 ")
+    for command in (make.replace("python3.11", sys.executable), install):
+        subprocess.run(command.split(), check=True, capture_output=True)
+    ran = subprocess.run(["new/bin/python", path], check=True, capture_output=True, text=True)
+    assert re.fullmatch(r"jax 0\.10\.2 on .*cpu.*: [0-9.e+]+ ms a step\n", ran.stdout, re.IGNORECASE)
