@@ -1,11 +1,13 @@
 """From the figures of two rows to the cases that are judged: which processes count on which side, and in what order."""
 
 import collections
+import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from bumps import sidecars
+from bumps.journals import Process
 from bumps.margins import Margins
 from bumps.results import FAILED_UNSAID, Archive, Excluded, Figure, Row, name_with_params, unquote
 from bumps.selection import Pair
@@ -20,12 +22,15 @@ NOT_MEASURED = "not measured in this row"
 class Measured:
     """One side of a case before it is judged: (session and stage, time, median) of each process that counts.
 
-    Where no journal says more, the file's commit stands for the session, and the time is the file's.
+    Where no journal says more, the file's commit stands for the session, and the time is the file's. `sessions` are
+    those whose journal is known. `earlier` are processes of sessions that later ones replaced in the result file;
+    `failed` are (session or None, reason).
     """
 
     processes: list[tuple[tuple[str, int], float, float]] = field(default_factory=list)
-    journalled: bool = True
-    failures: tuple[str, ...] = ()
+    earlier: list[tuple[tuple[str, int], float, float]] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    failed: list[tuple[str | None, str]] = field(default_factory=list)
     skipped: str | None = None
     disturbed: str | None = None
     interval: tuple[float, float] | None = None
@@ -35,19 +40,21 @@ class Measured:
     measured: float = 0.0
 
     @property
-    def sessions(self) -> set[str]:
-        return {stage[0] for stage, _, _ in self.processes} if self.journalled else set()
+    def failures(self) -> tuple[str, ...]:
+        return tuple(reason for session, reason in self.failed if session is None or session in self.sessions)
+
+    @property
+    def all_sessions(self) -> set[str]:
+        return self.sessions | {stage[0] for stage, _, _ in self.earlier}
 
     @property
     def times(self) -> list[float]:
         return [time for _, time, _ in self.processes]
 
     def within(self, sessions: set[str]) -> "Measured":
-        """Return the same of some sessions alone."""
-        kept = [process for process in self.processes if process[0][0] in sessions]
-        return Measured(
-            kept, True, self.failures, self.skipped, file=self.file, commit=self.commit, measured=self.measured
-        )
+        """Return the same of some sessions alone, those that were replaced included."""
+        kept = [process for process in [*self.earlier, *self.processes] if process[0][0] in sessions]
+        return dataclasses.replace(self, processes=kept, earlier=[], sessions=sessions, interval=None)
 
     def side(self, stages: Sequence[tuple[str, int]]) -> Side:
         """Return what is judged: one batch for each of the stages, empty where this side missed it."""
@@ -123,15 +130,12 @@ class Comparison:
             )
             for control in self.pair.controls
         ]
-        shared = old.sessions & new.sessions
+        shared = old.sessions & new.sessions or old.all_sessions & new.all_sessions
         if shared:
             for side, row in ((old, self.pair.old), (new, self.pair.new)):
-                if left_out := side.sessions - shared:
-                    self._supersede(
-                        f"{row.machine}/{row.env_name}",
-                        None,
-                        f"{len(left_out)} sessions did not measure the other release",
-                    )
+                for session in side.sessions - shared:
+                    what = f"session {session} did not measure the other release"
+                    self._supersede(f"{row.folder.name}/{row.env_name}", None, what)
             old, new = old.within(shared), new.within(shared)
             controls = [tuple(side.within(shared) for side in control) for control in controls]
         name = name_with_params(benchmark, combination)
@@ -199,16 +203,19 @@ class Comparison:
                 skipped = figure.skipped or sidecar.skipped(plain) or skipped
                 continue
             found.measured = max(found.measured, figure.started or 0.0)
-            found.failures += tuple(self._reason(row, sidecar, plain, figure, reason) for reason in figure.failures)
+            found.failed += [
+                (process and process.session, self._reason(row, sidecar, plain, figure, reason))
+                for process, reason in figure.failed
+            ]
+            found.sessions |= figure.sessions
             self._add_processes(found, sidecar, plain, key, figure)
-        if found.processes and not found.journalled and len({stage for stage, _, _ in found.processes}) == 1:
+        if found.processes and not found.sessions and len({stage for stage, _, _ in found.processes}) == 1:
             self._take_times(found, sidecar, plain)
         has_figure = found.processes or found.failures or found.interval
         if not has_figure:
             found.skipped = found.disturbed or skipped or NOT_MEASURED
         if found.processes and found.interval:
             self._supersede(found.file, name_with_params(*key), "samples that cannot be cut into processes")
-        found.journalled = found.journalled and bool(found.processes)
         return found
 
     def _reason(self, row: Row, sidecar: Sidecar, plain: Key, figure: Figure, reason: str) -> str:
@@ -222,7 +229,6 @@ class Comparison:
         if not figure.processes:
             if not figure.medians:
                 found.interval, found.value = figure.interval, figure.value
-            found.journalled = False
             medians = figure.medians
             if not medians and figure.interval is None and figure.value is not None:
                 # Neither samples nor an interval: as much as one process says.
@@ -230,24 +236,30 @@ class Comparison:
             stage, time = (figure.file.commit, 0), figure.started or 0.0
             found.processes += [(stage, time, median) for median in medians]
             return
-        siblings = [(name, plain[1]) for name in self._step_of.get(plain[0], (plain[0],))]
         disturbed = collections.Counter()
         for process, median in zip(figure.processes, figure.medians, strict=True):
-            reasons = process.disturbed
-            if sidecar.disturbances and process.started is not None and process.ended is not None:
-                reasons = reasons or sidecar.disturbed(siblings, process.started, process.ended)
-            if reasons:
+            if reasons := self._disturbed(sidecar, plain, process):
                 disturbed[", ".join(reasons)] += 1
                 continue
-            time = process.started or figure.started or 0.0
-            found.processes.append(((process.session, process.stage), time, median))
+            found.processes.append(_placed(process, median, figure))
             found.measured = max(found.measured, process.ended or 0.0)
+        found.earlier += [
+            _placed(process, median, figure)
+            for process, median in figure.earlier
+            if not self._disturbed(sidecar, plain, process)
+        ]
         for reasons, count in disturbed.items():
             name = name_with_params(*key)
             self._exclude(
                 figure.file.path, name, f"{count} of {len(figure.medians)} processes were disturbed: {reasons}"
             )
             found.disturbed = f"every process was disturbed: {reasons}"
+
+    def _disturbed(self, sidecar: Sidecar, plain: Key, process: Process) -> tuple[str, ...]:
+        if process.disturbed or not sidecar.disturbances or process.started is None or process.ended is None:
+            return process.disturbed
+        siblings = [(name, plain[1]) for name in self._step_of.get(plain[0], (plain[0],))]
+        return sidecar.disturbed(siblings, process.started, process.ended)
 
     def _take_times(self, found: Measured, sidecar: Sidecar, plain: Key) -> None:
         """Take the times of the newest processes from the sidecar: asv's file has one time for all of them."""
@@ -281,6 +293,10 @@ class Comparison:
         if what not in self._said:
             self._said.add(what)
             where.append(Excluded(*what))
+
+
+def _placed(process: Process, median: float, figure: Figure) -> tuple[tuple[str, int], float, float]:
+    return (process.session, process.stage), process.started or figure.started or 0.0, median
 
 
 def _versions(figures: Sequence[list[Figure]]) -> list[set[str | None]]:

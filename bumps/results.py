@@ -24,6 +24,7 @@ from bumps import journals
 from bumps.journals import Process
 
 ASV_FORMAT = Results.api_version
+FAILED = ("failed", "timeout")
 NOT_RESULTS = ("machine.json", "benchmarks.json")
 # What tells one machine from another under the same name. The driver's version and the kernel's may change; they are
 # components of a bump.
@@ -59,7 +60,9 @@ class Figure:
 
     `medians` are process medians in the order measured, `processes` the journal's processes that they belong to (empty
     where no journal tells). `value` is asv's own median, `interval` asv's interval of it where the samples cannot be
-    cut into processes, `failures` the reasons of processes without a figure. `selected` is false where asv's NaN is all
+    cut into processes, `failed` the processes (None: not known) without a figure and their reasons. `earlier` are
+    journalled processes of the same benchmark that the file does not hold any more: a later session replaced them.
+    `sessions` are those that the file reflects. `selected` is false where asv's NaN is all
     there is: skipped, or never asked for. `index` is asv's number of the parameter combination; times are seconds
     since the epoch.
     """
@@ -72,9 +75,16 @@ class Figure:
     medians: tuple[float, ...] = ()
     processes: tuple[Process, ...] = ()
     interval: tuple[float, float] | None = None
-    failures: tuple[str, ...] = ()
+    failed: tuple[tuple[Process | None, str], ...] = ()
+    earlier: tuple[tuple[Process, float], ...] = ()
+    sessions: frozenset[str] = frozenset()
     skipped: str | None = None
     selected: bool = True
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The reasons of the failures that the file reflects."""
+        return tuple(reason for process, reason in self.failed if process is None or process.session in self.sessions)
 
 
 @dataclass(eq=False, slots=True)
@@ -351,14 +361,18 @@ class _Reader:
 
     def _fill(self, figure: Figure, benchmark, index, value, samples, interval, repeat, is_timing) -> None:
         entries = self._entries(figure, benchmark, index)
-        figure.failures = tuple(entry.reason for entry in entries if entry.status in ("failed", "timeout"))
+        figure.failed = tuple((entry.process, entry.reason) for entry in entries if entry.status in FAILED)
+        newest = frozenset(entry.process.session for entry in entries[-1:])
         skipped = [entry.reason for entry in entries if entry.status == "skipped"]
         if value is None:
-            figure.failures = figure.failures or (FAILED_UNSAID,)
+            figure.sessions = newest
+            if not figure.failures:
+                figure.failed = ((None, FAILED_UNSAID),)
             return
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"{json.dumps(value)[:60]} is no number")
         if math.isnan(value):
+            figure.sessions = newest
             figure.selected = bool(figure.failures)
             if skipped:
                 figure.skipped, figure.selected = skipped[-1], True
@@ -389,6 +403,7 @@ class _Reader:
             # A tracked value: asv's file holds one, the journal one a process.
             figure.medians = tuple(entry.median for entry in measured)
             figure.processes = tuple(entry.process for entry in measured)
+            figure.sessions = frozenset(process.session for process in figure.processes)
         elif not is_timing:
             figure.medians = (figure.value,)
         else:
@@ -408,6 +423,9 @@ class _Reader:
         )
         if not pieces:
             figure.processes = tuple(entry.process for entry in journalled)
+            figure.sessions = frozenset(process.session for process in figure.processes)
+            replaced = measured[: len(measured) - len(journalled)]
+            figure.earlier = tuple((entry.process, entry.median) for entry in replaced)
 
 
 def _match(samples: list, measured: list[journals.Entry]) -> list[journals.Entry]:

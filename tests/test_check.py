@@ -265,6 +265,40 @@ def test_later_sessions_of_one_side_do_not_disturb_the_bump(tmp_path):
     assert any("did not measure the other release" in each["why"] for each in report["superseded"])
 
 
+def test_a_session_that_a_later_one_replaced_still_judges_its_own_bump(tmp_path):
+    """The new release is measured afresh for the next bump: its file holds that session alone, the journals both."""
+    two_releases(tmp_path)
+    newer = Session(tmp_path, "two", EPOCH + 90_000)
+    newer.row({"jax": "0.10.2"}, measured(eager=2.0, compiled=1.0)).row({"jax": "0.11.2"}, measured()).write()
+    first = report_of(tmp_path)
+    assert row_of(first, "time_eager")["verdict"] == "same"
+    assert row_of(first, "time_eager")["medians_new"] == pytest.approx(steady(1.0))
+    second = report_of(tmp_path, old="0.10.2", new="0.11.2")
+    assert row_of(second, "time_eager")["verdict"] == "improved"
+    assert row_of(second, "time_eager")["medians_old"] == pytest.approx(steady(2.0))
+
+
+def test_failures_of_a_replaced_session_are_its_own(tmp_path):
+    write_suite(tmp_path, SUITE)
+    broken = measured(eager=[None] * ROUNDS, compiled=0.5)
+    Session(tmp_path, "one").row({"jax": "0.9.2"}, measured()).row({"jax": "0.10.2"}, broken).write()
+    assert row_of(report_of(tmp_path), "time_eager")["verdict"] == "broken"
+    again = Session(tmp_path, "two", EPOCH + 90_000)
+    again.row({"jax": "0.9.2"}, measured()).row({"jax": "0.10.2"}, measured()).write()
+    row = row_of(report_of(tmp_path), "time_eager")
+    assert row["verdict"] == "same"
+    assert row["failures_new"] == []
+
+
+def test_a_journal_that_does_not_match_the_file_leaves_the_file_its_processes(tmp_path):
+    two_releases(tmp_path)
+    path = next(tmp_path.glob("box/sessions/*.jsonl"))
+    path.write_text(path.read_text().replace("0.9", "0.8"))
+    row = row_of(report_of(tmp_path), "time_eager")
+    assert row["processes_old"] == row["processes_new"] == ROUNDS
+    assert row["verdict"] == "ambiguous"
+
+
 def test_a_benchmark_whose_source_changed_is_named_and_left_out(tmp_path):
     write_suite(tmp_path, SUITE)
     plain = [NAN, samples_of(steady(1.0))]
