@@ -1,6 +1,5 @@
 """From the figures of two rows to the cases that are judged: which processes count on which side, and in what order."""
 
-import collections
 import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
@@ -53,6 +52,8 @@ class Measured:
 
     def within(self, sessions: set[str]) -> "Measured":
         """Return the same of some sessions alone, those that were replaced included."""
+        if self.sessions == sessions and not self.earlier:
+            return self
         kept = [process for process in [*self.earlier, *self.processes] if process[0][0] in sessions]
         return dataclasses.replace(self, processes=kept, earlier=[], sessions=sessions, interval=None)
 
@@ -236,13 +237,15 @@ class Comparison:
             stage, time = (figure.file.commit, 0), figure.started or 0.0
             found.processes += [(stage, time, median) for median in medians]
             return
-        disturbed = collections.Counter()
+        disturbed: dict[str, int] = {}
         for process, median in zip(figure.processes, figure.medians, strict=True):
             if reasons := self._disturbed(sidecar, plain, process):
-                disturbed[", ".join(reasons)] += 1
+                said = ", ".join(reasons)
+                disturbed[said] = disturbed.get(said, 0) + 1
                 continue
             found.processes.append(_placed(process, median, figure))
-            found.measured = max(found.measured, process.ended or 0.0)
+            if process.ended and process.ended > found.measured:
+                found.measured = process.ended
         found.earlier += [
             _placed(process, median, figure)
             for process, median in figure.earlier
