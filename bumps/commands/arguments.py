@@ -5,6 +5,9 @@ import pathlib
 
 from asv.config import Config
 from asv.util import UserError
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
 
 from bumps.results import Archive
 
@@ -63,12 +66,16 @@ def config_of(args: argparse.Namespace) -> Config | None:
 
 def archive_of(args: argparse.Namespace, config: Config | None) -> Archive:
     """Read the results folder. Raises UserError."""
-    if args.results:
-        return Archive(args.results)
-    folder = pathlib.Path(config.results_dir if config else "results")
-    if config and args.config:
+    folder = pathlib.Path(args.results or (config.results_dir if config else "results"))
+    if config and args.config and not args.results:
         folder = pathlib.Path(args.config).parent / folder
-    return Archive(folder)
+    with working(f"reading {folder}"):
+        return Archive(folder)
+
+
+def working(text: str) -> Status:
+    """Return a context that shows on a terminal that something takes its time."""
+    return Console(stderr=True).status(Text(text))
 
 
 def where_of(args: argparse.Namespace) -> dict[str, str]:

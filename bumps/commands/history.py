@@ -35,9 +35,10 @@ def run(args):
     config = arguments.config_of(args)
     archive = arguments.archive_of(args, config)
     choice = {name: getattr(args, name) for name in ("machine", "python", "accelerator")}
-    found = history.histories(
-        archive, config, args.framework, args.bench, **choice, assume_interleaved=args.assume_interleaved
-    )
+    with arguments.working(f"judging every bump of {args.framework}"):
+        found = history.histories(
+            archive, config, args.framework, args.bench, **choice, assume_interleaved=args.assume_interleaved
+        )
     if args.json:
         print(json.dumps([dataclasses.asdict(each) for each in found], indent=2, allow_nan=False))
         return 0
