@@ -3,7 +3,6 @@
 `docs/report.md` describes the report; `schema.json` beside this file is its JSON schema.
 """
 
-import datetime
 import functools
 import pathlib
 import statistics
@@ -12,7 +11,7 @@ from collections.abc import Sequence
 
 from asv.util import UserError
 
-from bumps import acknowledged, verdict
+from bumps import acknowledged, journals, verdict
 from bumps.acknowledged import Acknowledgement
 from bumps.cases import Compared, Comparison, Measured
 from bumps.margins import Margins
@@ -293,6 +292,5 @@ def _as_dict(excluded: Excluded) -> dict:
 
 
 def _iso(seconds: float) -> str | None:
-    if not seconds:
-        return None
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")
+    time = journals.utc(seconds or None)
+    return time.isoformat() if time else None

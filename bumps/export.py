@@ -1,6 +1,5 @@
 """All figures as one tidy table: one line per process, benchmark and set of parameters."""
 
-import datetime
 import pathlib
 from collections.abc import Iterator
 
@@ -8,6 +7,7 @@ import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 
+from bumps import journals
 from bumps.results import Archive, Figure, Row, unquote
 from bumps.selection import FRAMEWORKS
 
@@ -91,13 +91,13 @@ def _of_row(row: Row) -> dict:
 
 
 def _of_figure(figure: Figure) -> Iterator[dict]:
-    common = {"commit": figure.file.commit, "version": figure.version, "started": _time(figure.started)}
+    common = {"commit": figure.file.commit, "version": figure.version, "started": journals.utc(figure.started)}
     for number, median in enumerate(figure.medians, 1):
         line = {**common, "status": "measured", "process": number, "figure": median}
         if figure.processes:
             process = figure.processes[number - 1]
             line |= {"session": process.session, "stage": process.stage, "round": process.round}
-            line["started"] = _time(process.started)
+            line["started"] = journals.utc(process.started)
         yield line
     if not figure.medians and figure.value is not None:
         low, high = figure.interval or (None, None)
@@ -106,10 +106,6 @@ def _of_figure(figure: Figure) -> Iterator[dict]:
         yield {**common, "status": "failed", "reason": reason}
     if figure.skipped:
         yield {**common, "status": "skipped", "reason": figure.skipped}
-
-
-def _time(seconds: float | None) -> datetime.datetime | None:
-    return None if seconds is None else datetime.datetime.fromtimestamp(int(seconds), datetime.UTC)
 
 
 def write(archive: Archive, path: pathlib.Path, form: str) -> int:

@@ -12,7 +12,7 @@ import pathlib
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 NUMBERS = {int, float}
 
@@ -81,9 +81,15 @@ def seconds(time: object) -> float | None:
             return datetime.fromisoformat(time).timestamp()
         except (ValueError, OverflowError):
             return None
-    if isinstance(time, (int, float)) and not isinstance(time, bool) and math.isfinite(time):
-        return float(time)
-    return None
+    return float(time) if are_numbers([time]) else None
+
+
+def utc(time: float | None) -> datetime | None:
+    """Return seconds since the epoch as a time, None where there is none or it is out of range."""
+    try:
+        return None if time is None else datetime.fromtimestamp(int(time), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def digest(samples: Sequence[float]) -> bytes:
@@ -92,8 +98,11 @@ def digest(samples: Sequence[float]) -> bytes:
 
 
 def are_numbers(values: object) -> bool:
-    """Whether this is a list of finite numbers."""
-    return isinstance(values, list) and set(map(type, values)) <= NUMBERS and math.isfinite(sum(values))
+    """Whether this is a list of finite numbers that fit a double."""
+    try:
+        return isinstance(values, list) and set(map(type, values)) <= NUMBERS and math.isfinite(math.fsum(values))
+    except OverflowError:
+        return False
 
 
 def read(machine_folder: pathlib.Path) -> Journals:

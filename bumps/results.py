@@ -8,7 +8,6 @@ read all the same.
 import functools
 import itertools
 import json
-import math
 import pathlib
 import re
 import statistics
@@ -169,9 +168,10 @@ class Archive:
             return [str(name) for name in names]
         return [f"param{number}" for number in range(1, count + 1)]
 
-    def attribute(self, benchmark: str, name: str) -> object:
-        """Return an attribute of a benchmark as benchmarks.json has it, or None."""
-        return self.benchmarks.get(benchmark, {}).get(name)
+    def attribute(self, benchmark: str, name: str) -> str | None:
+        """Return a benchmark's attribute in words (workload, mode, unit …) as benchmarks.json has it, or None."""
+        value = self.benchmarks.get(benchmark, {}).get(name)
+        return value if isinstance(value, str) else None
 
     def _read_benchmarks(self) -> dict[str, dict]:
         path = self.folder / "benchmarks.json"
@@ -271,7 +271,9 @@ class _Head:
         if not isinstance(requirements, dict):
             raise ValueError("is not asv's format: requirements is missing or no dict")
         self.columns = content["result_columns"]
-        if not {"result", "params"} <= {column for column in self.columns if isinstance(column, str)}:
+        if not all(isinstance(column, str) for column in self.columns):
+            raise ValueError("is not asv's format: result_columns are not all names")
+        if not {"result", "params"} <= set(self.columns):
             raise ValueError("is not asv's format: result_columns lacks result or params")
         self.machine = str(params.get("machine"))
         self.env_name = content["env_name"]
@@ -279,8 +281,10 @@ class _Head:
         self.requirements = {
             canonicalize_name(str(key).removeprefix("pip+")): str(value or "") for key, value in requirements.items()
         }
-        variables = content.get("env_vars")
-        self.env_vars = {str(key): str(value) for key, value in (variables or {}).items()}
+        variables = content.get("env_vars") or {}
+        if not isinstance(variables, dict):
+            raise ValueError("is not asv's format: env_vars is no dict")
+        self.env_vars = {str(key): str(value) for key, value in variables.items()}
         hardware = tuple((key, str(params[key])) for key in HARDWARE if params.get(key) not in (None, ""))
         self.file = File(name, str(content.get("commit_hash") or ""), hardware)
 
@@ -325,7 +329,8 @@ class _Reader:
         version = None if version is None else str(version)
         started = columns.get("started_at")
         # asv's time stamps are JavaScript's: milliseconds.
-        started = started / 1000 if isinstance(started, (int, float)) and math.isfinite(started) else None
+        started = journals.seconds(started)
+        started = None if started is None else started / 1000
         if started:
             self._row.measured = max(self._row.measured, started)
         per_combination = {
@@ -371,13 +376,13 @@ class _Reader:
             return
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise ValueError(f"{json.dumps(value)[:60]} is no number")
-        if math.isnan(value):
+        if value != value:
             figure.sessions = newest
             figure.selected = bool(figure.failures)
             if skipped:
                 figure.skipped, figure.selected = skipped[-1], True
             return
-        if math.isinf(value):
+        if not journals.are_numbers([value]):
             raise ValueError("the result is infinite")
         figure.value = float(value)
         measured = [entry for entry in entries if entry.count]
@@ -445,8 +450,7 @@ def _match(samples: list, measured: list[journals.Entry]) -> list[journals.Entry
 
 def _interval(limits: tuple) -> tuple[float, float] | None:
     low, high = limits
-    both = all(type(limit) in (int, float) and math.isfinite(limit) for limit in (low, high))
-    return (float(low), float(high)) if both else None
+    return (float(low), float(high)) if journals.are_numbers([low, high]) else None
 
 
 @functools.lru_cache(maxsize=4096)
