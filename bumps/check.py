@@ -67,6 +67,18 @@ def report(
     """
     archive = _archive(results_dir)
     pair = select(archive, framework, old, new, machine, python, accelerator, force, where)
+    return report_of(archive, config, pair, force, assume_interleaved, acknowledgements)
+
+
+def report_of(
+    archive: Archive,
+    config: object | None,
+    pair: Pair,
+    force: bool = False,
+    assume_interleaved: bool = False,
+    acknowledgements: Sequence[Acknowledgement] | None = None,
+) -> dict:
+    """Judge two rows that are known and return the report; see `report`."""
     comparison = Comparison(archive, pair, margins_of(config), assume_interleaved)
     if acknowledgements is None:
         acknowledgements = acknowledged.load(pathlib.Path(acknowledged.FILE))
