@@ -275,7 +275,7 @@ class _Driver:
         archive = Archive(self._results_dir)
         selection: dict[str, set[Item]] = {}
         for bump in self._plan.bumps:
-            pair = looks.pair_of(archive, self._machine["machine"], bump)
+            pair = looks.pair_of(archive, self._machine["machine"], self._plan, bump, self._benchmarks)
             if pair is None:
                 continue
             items = set(looks.wanted(archive, self._config, pair, self._benchmarks))

@@ -63,13 +63,13 @@ def run(args):
     try:
         with measuring.resumable(progress):
             outcome = driver.measure(config, rows, [], options, progress)
+            measuring.print_costs(outcome, progress)
             print_table(config, outcome)
             if not args.no_publish:
                 measuring.publish(config, args.config, progress)
     except Nothing as reason:
         progress.print(str(reason), markup=False)
         return measuring.NOTHING_MEASURED
-    measuring.print_costs(outcome, progress)
     return SOMETHING_FAILED if outcome.left_out or outcome.failures else MEASURED
 
 

@@ -83,6 +83,7 @@ def run(args):
     try:
         with measuring.resumable(progress):
             outcome = driver.measure(config, rows, bumps, options, progress)
+            measuring.print_costs(outcome, progress)
             if not args.no_publish:
                 measuring.publish(config, args.config, progress)
     except Nothing as reason:
@@ -90,7 +91,6 @@ def run(args):
         return NOTHING_MEASURED
     reports = _reports(config, outcome, unlike)
     _print(reports, args)
-    measuring.print_costs(outcome, progress)
     return status(reports, bool(outcome.left_out))
 
 
@@ -137,7 +137,8 @@ def _reports(config: Config, outcome: Outcome, unlike: dict) -> list[dict]:
     archive = Archive(config.results_dir)
     found = []
     for bump in outcome.plan.bumps:
-        pair = looks.pair_of(archive, outcome.machine, bump, unlike[bump.old, bump.new])
+        forced = unlike[bump.old, bump.new]
+        pair = looks.pair_of(archive, outcome.machine, outcome.plan, bump, outcome.benchmarks, forced)
         if pair is not None:
             found.append(check.report_of(archive, config, pair))
     return found
