@@ -1,0 +1,24 @@
+"""Appends records to a row's sidecar beside the results; docs/architecture.md says what they hold."""
+
+import datetime
+import json
+import os
+import pathlib
+
+from asv.results import get_filename
+
+
+def path_of(results_dir: str, machine: str, env_name: str) -> pathlib.Path:
+    """Return the sidecar of a row on a machine, under asv's own rule for long names."""
+    result_file = pathlib.Path(get_filename(machine, "", env_name))
+    return pathlib.Path(results_dir).absolute() / machine / (result_file.stem.removeprefix("-") + ".jsonl")
+
+
+def append(path: pathlib.Path, record: str, env_name: str, **fields) -> None:
+    """Append one record."""
+    time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"record": record, "time": time, "env_name": env_name, **fields}) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
