@@ -18,7 +18,23 @@ SHARED_MODULES = ("frameworks", "workload")
 
 # Methods that describe or check a step and are no part of it.
 NOT_MEASURED = frozenset(
-    ["flops", "bytes_moved", "numpy", "why_not", "benchmark_name", "check", "split_grad", "sum_length"]
+    [
+        "flops",
+        "bytes_moved",
+        "numpy",
+        "numpy_loss",
+        "numpy_gradient",
+        "why_not",
+        "benchmark_name",
+        "check",
+        "split_grad",
+        "sum_length",
+    ]
+)
+
+# Modules that do the same.
+NOT_MEASURED_MODULES = frozenset(
+    ["audits", "correctness", "device_clock", "reference", "sidecar", "telemetry", "training_check", "versions"]
 )
 
 
@@ -36,24 +52,48 @@ def of(workload):
 def fingerprint(workload):
     """Return the SHA-256 of the workload's computation, the adapters and the timing policy, as syntax.
 
-    Comments, docstrings, line breaks and the Python version do not matter.
+    The computation is the workload's class, its bases, and whatever modules of this package they import. Comments,
+    docstrings, line breaks and the Python version do not matter.
     """
-    module = inspect.getmodule(workload)
-    package = os.path.dirname(PATH)
-    parts = [_of_file(os.path.join(package, f"{name}.py"), None) for name in SHARED_MODULES]
-    parts.append(_of_file(inspect.getsourcefile(module), workload.__name__))
+    path = inspect.getsourcefile(workload)
+    classes = {base.__name__ for base in workload.__mro__ if base.__module__ == workload.__module__}
+    parts = [_of_file(_path(name), None) for name in SHARED_MODULES]
+    parts.append(_of_file(path, classes))
+    parts += [_of_file(_path(name), None) for name in _imported(path)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _of_file(path, class_name):
-    """Serialise a module: everything for class_name None, else that class and what is not a class."""
+def _path(module):
+    return os.path.join(os.path.dirname(PATH), f"{module}.py")
+
+
+def _imported(path):
+    """Return the names of the measured modules that a file of this package imports, directly or not, sorted."""
+    found, pending = set(), [path]
+    while pending:
+        for name in _siblings(pending.pop()) - found:
+            found.add(name)
+            pending.append(_path(name))
+    return sorted(found)
+
+
+def _siblings(path):
+    with open(path, encoding="utf-8") as stream:
+        imports = [node for node in ast.walk(ast.parse(stream.read())) if isinstance(node, ast.ImportFrom)]
+    named = {
+        name
+        for node in imports
+        if node.level == 1
+        for name in ([node.module.partition(".")[0]] if node.module else [alias.name for alias in node.names])
+    }
+    return named - NOT_MEASURED_MODULES - set(SHARED_MODULES)
+
+
+def _of_file(path, classes):
+    """Serialise a module: everything for classes None, else those classes and what is not a class."""
     with open(path, encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
-    kept = [
-        node
-        for node in tree.body
-        if class_name is None or not isinstance(node, ast.ClassDef) or node.name == class_name
-    ]
+    kept = [node for node in tree.body if classes is None or not isinstance(node, ast.ClassDef) or node.name in classes]
     return "\n".join(_serialise(node) for node in kept)
 
 

@@ -1,0 +1,116 @@
+"""Float64 NumPy counterparts of the layers that workloads share, each with its pull-back. Pure.
+
+A function `layer_backward` takes what is pulled back and returns the gradients with respect to the layer's inputs, in
+their order.
+"""
+
+import math
+
+import numpy
+
+# Of the tanh form of GELU: Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2.
+GELU_SCALE = math.sqrt(2 / math.pi)
+GELU_CUBIC = 0.044715
+# What torch.nn.functional.layer_norm and batch_norm add to the variance.
+NORM_EPSILON = 1e-5
+
+
+def gelu(x):
+    """0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
+    return 0.5 * x * (1 + numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3)))
+
+
+def gelu_backward(pulled, x):
+    bent = numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3))
+    slope = GELU_SCALE * (1 + 3 * GELU_CUBIC * x**2) * (1 - bent**2)
+    return pulled * 0.5 * (1 + bent + x * slope)
+
+
+def silu(x):
+    """x·σ(x)."""
+    return x / (1 + numpy.exp(-x))
+
+
+def softmax(x):
+    """Softmax over the last axis."""
+    raised = numpy.exp(x - x.max(-1, keepdims=True))
+    return raised / raised.sum(-1, keepdims=True)
+
+
+def softmax_backward(pulled, x):
+    weights = softmax(x)
+    return weights * (pulled - (pulled * weights).sum(-1, keepdims=True))
+
+
+def normalised(x, axes):
+    """(x − mean)/√(variance + 1e-5) over the axes."""
+    return (x - x.mean(axes, keepdims=True)) / numpy.sqrt(x.var(axes, keepdims=True) + NORM_EPSILON)
+
+
+def layer_norm(x, scale, shift):
+    """Layer normalisation over the last axis."""
+    return normalised(x, -1) * scale + shift
+
+
+def layer_norm_backward(pulled, x, scale):
+    """Return the gradients with respect to x, scale and shift."""
+    unit = normalised(x, -1)
+    inner = pulled * scale
+    inner = inner - inner.mean(-1, keepdims=True) - unit * (inner * unit).mean(-1, keepdims=True)
+    rows = tuple(range(x.ndim - 1))
+    return (
+        inner / numpy.sqrt(x.var(-1, keepdims=True) + NORM_EPSILON),
+        (pulled * unit).sum(rows),
+        pulled.sum(rows),
+    )
+
+
+def cross_entropy(logits, classes):
+    """Mean over the rows of −log softmax(logits) at each row's class; `logits` (rows, classes), `classes` (rows,)."""
+    shifted = logits - logits.max(-1, keepdims=True)
+    chosen = numpy.take_along_axis(shifted, classes[:, None], -1)[:, 0]
+    return numpy.mean(numpy.log(numpy.exp(shifted).sum(-1)) - chosen)
+
+
+def cross_entropy_backward(logits, classes):
+    return (softmax(logits) - numpy.eye(logits.shape[-1])[classes]) / len(logits)
+
+
+def _causal_scores(query, key):
+    """q·kᵀ/√d with −∞ above the diagonal, for (batch, length, heads, d): (batch, heads, length, length)."""
+    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key, optimize=True) / math.sqrt(query.shape[-1])
+    return numpy.where(numpy.tril(numpy.ones(scores.shape[-2:], bool)), scores, -numpy.inf)
+
+
+def causal_attention(query, key, value):
+    """softmax(q·kᵀ/√d)·v, position i seeing positions up to i; all of shape (batch, length, heads, d)."""
+    return numpy.einsum("bhqk,bkhd->bqhd", softmax(_causal_scores(query, key)), value, optimize=True)
+
+
+def causal_attention_backward(pulled, query, key, value):
+    """Return the gradients with respect to query, key and value."""
+    scores = _causal_scores(query, key)
+    to_weights = numpy.einsum("bqhd,bkhd->bhqk", pulled, value, optimize=True)
+    to_scores = softmax_backward(to_weights, scores) / math.sqrt(query.shape[-1])
+    return (
+        numpy.einsum("bhqk,bkhd->bqhd", to_scores, key, optimize=True),
+        numpy.einsum("bhqk,bqhd->bkhd", to_scores, query, optimize=True),
+        numpy.einsum("bhqk,bqhd->bkhd", softmax(scores), pulled, optimize=True),
+    )
+
+
+def convolution(x, weight):
+    """Correlate the inner axes of x with an odd-sized kernel, stride 1, zeros around.
+
+    x is (batch, *extents, channels); weight is (*kernel, channels, features), or (*kernel, channels) for a depthwise
+    convolution, which filters every channel alone.
+    """
+    inner = range(1, x.ndim - 1)
+    kernel = weight.shape[: x.ndim - 2]
+    padded = numpy.pad(x, [(0, 0), *((size // 2, size // 2) for size in kernel), (0, 0)])
+    result = 0
+    for offset in numpy.ndindex(*kernel):
+        window = tuple(slice(start, start + x.shape[axis]) for start, axis in zip(offset, inner, strict=True))
+        tap, seen = weight[offset], padded[(slice(None), *window)]
+        result = result + (seen * tap if tap.ndim == 1 else seen @ tap)
+    return result
