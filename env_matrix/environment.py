@@ -70,6 +70,7 @@ class Row(environment.Environment):
     """What both kinds of row share: the environment that benchmarks see, the sidecar, and no project to install."""
 
     def __init__(self, conf, python, requirements, tagged_env_vars):
+        self._python, self._requirements, self._tagged_env_vars = python, requirements, tagged_env_vars
         self._results_dir = conf.results_dir
         super().__init__(conf, python, requirements, tagged_env_vars)
 
