@@ -63,10 +63,18 @@ def measuring(
 def _holder(purpose: str) -> dict:
     return {
         "pid": os.getpid(),
-        "user": getpass.getuser(),
+        "user": _user(),
         "since": datetime.now().astimezone().isoformat(timespec="seconds"),
         "purpose": purpose,
     }
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # A container's user need not have a name.
+        return f"user {os.getuid()}"
 
 
 def describe(holder_file: pathlib.Path) -> str:

@@ -282,3 +282,24 @@ def test_listener_hears_of_each_entry_at_once(suite):
     run = process.measure(interpreter, str(suite), [[task("Fine.track_it")], [task("Fine.time_it")]], heard.append)
     list(run)
     assert [entry["benchmark"] for entry in heard] == ["suite.Fine.track_it", "suite.Fine.time_it"]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("raise SystemExit(5)", 5), ("import os; os.kill(os.getpid(), 11)", -11), ("pass", 0)]
+)
+def test_guard_tells_how_the_command_ended(tmp_path, code, status):
+    with (
+        open(tmp_path / "output", "wb") as output,
+        process.guarded([sys.executable, "-c", code], dict(os.environ), str(tmp_path), output) as guard,
+    ):
+        assert process.status_of(guard) == status
+
+
+def test_guard_ends_what_the_command_left(tmp_path):
+    code = "import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True)"
+    with (
+        open(tmp_path / "output", "wb") as output,
+        process.guarded([sys.executable, "-c", code], dict(os.environ), str(tmp_path), output) as guard,
+    ):
+        assert process.status_of(guard) == 0
+    assert not is_running(int((tmp_path / "output").read_text()))

@@ -1,0 +1,151 @@
+"""Times the batched driver against `asv run` (spawn, then forkserver): the same row, benchmarks, rounds and machine.
+
+    .venv/bin/python tools/compare_launch.py --row 'jax==0.10.2' --rounds 5
+
+Prints wall times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
+to measure, and between a row and its control within each (the machine's noise). Results go to .cache/compare_launch
+and are replaced each time.
+"""
+
+import argparse
+import contextlib
+import copy
+import math
+import pathlib
+import re
+import shutil
+import statistics
+import sys
+import time
+
+from asv.commands.run import Run
+from asv.config import Config
+from asv.console import log
+from asv.results import Results, get_filename
+from rich.console import Console
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+
+from bumps import driver
+from bumps.commands import measuring
+from bumps.driver import Options, Outcome
+from bumps.results import name_with_params
+from bumps.rows import CONTROL, REPLICA, Row, Rows, load_config
+
+FOLDER = pathlib.Path(".cache") / "compare_launch"
+WAYS = ("batched", "spawn", "forkserver")
+# Two ways are equal within noise when their medians lie no further apart than so many standard deviations of what a
+# row and its control differ by.
+WITHIN = 3.0
+
+
+def storing(config: Config, way: str) -> Config:
+    """Return the configuration with results of its own."""
+    found = copy.copy(config)
+    folder = FOLDER / way
+    shutil.rmtree(folder, ignore_errors=True)
+    found.results_dir = str(folder)
+    return found
+
+
+def measure_batched(config: Config, rows: list[Row], patterns: list[str], rounds: int) -> tuple[Outcome, float]:
+    console = Console(stderr=True, highlight=False)
+    options = Options(patterns=patterns, rounds=rounds, purpose="tools/compare_launch.py")
+    started = time.monotonic()
+    outcome = driver.measure(config, rows, [], options, console)
+    return outcome, time.monotonic() - started
+
+
+def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, way: str, machine: str) -> float:
+    narrowed = copy.copy(config)
+    narrowed.matrix = {
+        "req": {row.framework: [row.release]},
+        "env_nobuild": {REPLICA: [None, CONTROL]},
+    }
+    narrowed.include, narrowed.exclude = [], []
+    log.enable()
+    started = time.monotonic()
+    with contextlib.redirect_stdout(sys.stderr):
+        Run.run(
+            narrowed,
+            range_spec="HEAD^!",
+            bench=[f"^{re.escape(name)}$" for name in names],
+            attribute={"rounds": rounds},
+            env_spec=[f"{config.environment_type}:{row.environment.python}"],
+            machine=machine,
+            record_samples=True,
+            pull=False,
+            interleave_rounds=True,
+            launch_method=way,
+        )
+    return time.monotonic() - started
+
+
+def medians(way: str, outcome: Outcome, row: Row, items: list) -> list[float]:
+    """Return the median of each item in a row as one way measured it."""
+    path = FOLDER / way / get_filename(outcome.machine, outcome.commit, row.env_name)
+    results = Results.load(str(path))
+    return [
+        results.get_result_value(item.benchmark, outcome.benchmarks[item.benchmark]["params"])[item.index]
+        for item in items
+    ]
+
+
+def logarithms(first: list[float], second: list[float]) -> list[float]:
+    return [math.log(one / other) for one, other in zip(first, second, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--row", default="jax==0.10.2")
+    parser.add_argument("--bench", metavar="REGEX", action="append", default=[], help="default: benchmarks/core.txt")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ways", nargs="+", choices=WAYS[1:], default=WAYS[1:], help="what to compare with")
+    args = parser.parse_args()
+
+    config = load_config("asv.conf.json")
+    rows = Rows(config)
+    row = rows.parse(args.row)
+    control = rows.control(row)
+    patterns = args.bench or measuring.core_patterns(config)
+    outcome, seconds = measure_batched(storing(config, "batched"), [row, control], patterns, args.rounds)
+    everything = outcome.plan.selection[row.env_name]
+    values = dict(zip(everything, medians("batched", outcome, row, list(everything)), strict=True))
+    # What the row skips costs `asv run` a process a round all the same; it is left out of the comparison.
+    items = [
+        item
+        for item, value in values.items()
+        if value is not None and not math.isnan(value) and not outcome.benchmarks[item.benchmark].get("isolated")
+    ]
+    names = []
+    for item in items:
+        benchmark = outcome.benchmarks[item.benchmark]
+        combination = driver.combinations_of(benchmark)[item.index]
+        quoted = [
+            next(text for text in texts if driver.unquote(text) == value)
+            for texts, value in zip(benchmark["params"], combination, strict=True)
+        ]
+        names.append(name_with_params(item.benchmark, quoted))
+    wall = {"batched": seconds}
+    for way in args.ways:
+        wall[way] = measure_with_asv(storing(config, way), row, names, args.rounds, way, outcome.machine)
+
+    of_row = {way: medians(way, outcome, row, items) for way in wall}
+    of_control = {way: medians(way, outcome, control, items) for way in wall}
+    print(f"{row}, {len(items)} benchmarks, {args.rounds} rounds, the row and its control\n")
+    print("| way | wall time | against batched | median ratio to batched | row ÷ control, sd | apart beyond noise |")
+    print("|---|---|---|---|---|---|")
+    for way, taken in wall.items():
+        noise = logarithms(of_row[way], of_control[way]) + logarithms(of_row["batched"], of_control["batched"])
+        spread = math.sqrt(statistics.fmean(value**2 for value in noise))
+        apart = logarithms(of_row[way], of_row["batched"])
+        outside = sum(abs(value) > WITHIN * spread for value in apart)
+        print(
+            f"| {way} | {taken:.0f} s | {taken / seconds:.1f}× | {math.exp(statistics.median(apart)):.3f} | "
+            f"{100 * spread:.1f} % | {outside} of {len(items)} |"
+        )
+    print(f"\nbatched: duty cycle {100 * outcome.timed_seconds / outcome.seconds:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
