@@ -1,70 +1,104 @@
 """Makes a virtual environment and installs a row into it: one resolver call, under the row's constraints."""
 
 import hashlib
+import os
 import pathlib
 import re
-import subprocess
 import sys
-import tomllib
+import tempfile
+from collections.abc import Iterable
 
+from asv.console import log
 from asv.util import UserError
+from packaging.requirements import InvalidRequirement, Requirement
 
-HARNESS = pathlib.Path(__file__).parent / "harness.toml"
+from env_matrix import command
 
-
-def harness(accelerator: str) -> tuple[list[str], list[str]]:
-    """Return (required, optional) requirements of the harness for an accelerator."""
-    content = tomllib.loads(HARNESS.read_text(encoding="utf-8"))
-    return content["required"], content["optional"].get(accelerator, [])
+# Of the environment that runs asv; they would reach into the row's.
+FOREIGN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_CONSTRAINT")
+CONNECTION_ERRORS = re.compile(r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|timed out")
+LONGEST_REASON = 300
 
 
 def sha256(path: pathlib.Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def create_virtualenv(executable: str, path: str, timeout: float) -> None:
-    """Make an empty virtual environment with pip."""
-    _run([sys.executable, "-m", "virtualenv", "--quiet", "--no-download", "-p", executable, path], {}, timeout)
+def components(override: str) -> list[str]:
+    """Return the requirements of a component swap, `nvidia-cudnn-cu12==9.15.* numpy==2.0`.
+
+    Raises UserError for anything that is no requirement: it would be an option of the installer.
+    """
+    found = override.split()
+    for text in found:
+        try:
+            Requirement(text)
+        except InvalidRequirement:
+            raise UserError(f"{text!r} overrides no component; write it like nvidia-cudnn-cu12==9.15.*") from None
+    return found
 
 
-def install(python: str, requirements: list[str], constraints: pathlib.Path, environment: dict, timeout: float) -> None:
-    """Install requirements in one call of the environment's own pip, which honours the user's pip settings."""
-    _pip(python, ["-c", str(constraints), *requirements], environment, timeout)
+class Installer:
+    """Installs into one environment. `python` is its interpreter, `lock` a descriptor that every installer inherits."""
+
+    def __init__(self, python: str, timeout: float, lock: int):
+        self._python, self._timeout, self._lock = python, timeout, lock
+        kept = {key: value for key, value in os.environ.items() if key not in FOREIGN_VARIABLES}
+        # Settings in a user's pip.conf that a virtual environment refuses.
+        self._environment = {**kept, "PIP_USER": "false"}
+
+    def create_virtualenv(self, base: str, path: str) -> None:
+        """Make an empty virtual environment with pip on the Python `base`."""
+        options = ["--quiet", "--no-download", "--no-setuptools", "--no-periodic-update"]
+        self._run([sys.executable, "-m", "virtualenv", *options, "-p", base, path])
+
+    def install(self, requirements: Iterable[str], pins: Iterable[str]) -> None:
+        """Install requirements under pins in one call of the environment's own pip, which honours pip's settings."""
+        with tempfile.NamedTemporaryFile("w", prefix="constraints-", suffix=".txt", encoding="utf-8") as file:
+            file.write("\n".join([*pins, ""]))
+            file.flush()
+            self._pip("install", "-c", file.name, *requirements)
+
+    def override(self, requirements: Iterable[str]) -> list[str]:
+        """Replace components whatever the row's own requirements say; return what `pip check` then finds wrong."""
+        self._pip("install", "--no-deps", *requirements)
+        status, lines = command.run([self._python, "-m", "pip", "check"], self._environment, self._timeout)
+        return [line for line in lines if line.strip()] if status else []
+
+    def _pip(self, verb: str, *arguments: str) -> None:
+        self._run([self._python, "-m", "pip", verb, "--no-input", "--disable-pip-version-check", *arguments])
+
+    def _run(self, words: list[str]) -> None:
+        try:
+            status, lines = command.run(words, self._environment, self._timeout, _show_download, (self._lock,))
+        except command.TimedOut:
+            raise UserError(
+                f"installing took over {self._timeout:.0f} s and was stopped; see install_timeout in asv.conf.json"
+            ) from None
+        if status:
+            raise UserError(reason(lines))
 
 
-def override(python: str, components: list[str], environment: dict, timeout: float) -> list[str]:
-    """Replace components whatever the row's own requirements say; return what `pip check` then finds wrong."""
-    _pip(python, ["--no-deps", *components], environment, timeout)
-    check = subprocess.run([python, "-m", "pip", "check"], env=environment, capture_output=True, text=True, check=False)
-    return [] if check.returncode == 0 else check.stdout.strip().splitlines()
+def _show_download(line: str) -> None:
+    """Say what is fetched; the rest of what an installer tells is of no interest while it goes well."""
+    match = re.match(r"\s*Downloading (?:\S*/)?(\S+) \((\d+(?:\.\d+)? [MG]B)\)", line)
+    if match:
+        log.info(f"downloading {match.group(1)} ({match.group(2)})")
 
 
-def _pip(python: str, arguments: list[str], environment: dict, timeout: float) -> None:
-    command = [python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *arguments]
-    _run(command, environment, timeout)
-
-
-def _run(command: list[str], environment: dict, timeout: float) -> None:
-    try:
-        run = subprocess.run(
-            command, env=environment or None, capture_output=True, text=True, timeout=timeout, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise UserError(f"installing took over {timeout:.0f} s and was stopped") from None
-    if run.returncode:
-        raise UserError(reason(run.stdout + "\n" + run.stderr))
-
-
-def reason(output: str) -> str:
+def reason(lines: Iterable[str]) -> str:
     """Return the one line of an installer's output that says what went wrong."""
-    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in output.splitlines() if line.strip()]
-    for line in reversed(lines):
-        if "No space left on device" in line:
-            return "no space left on the disk; free some, or remove rows: python -m env_matrix prune"
-    if any("NewConnectionError" in line or "Failed to establish" in line for line in lines):
-        return "the package index does not answer; check the network"
-    errors = [line for line in lines if line.upper().startswith("ERROR")]
-    chosen = next((line for line in errors if "Could not find a version" in line), errors[-1] if errors else None)
-    text = (chosen or (lines[-1] if lines else "the installer said nothing")).removeprefix("ERROR:").strip()
+    said = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in lines]
+    said = [line for line in said if line]
+    if any("No space left on device" in line for line in said):
+        return "no space left on the disk; free some, or remove rows: python -m env_matrix prune"
+    # pip says there what else it left alone, and at the end what follows from it.
+    errors = [line for line in said if line.startswith("ERROR") and "Ignored the following" not in line]
+    errors = [line.removeprefix("ERROR:").strip() for line in errors]
+    missing = next((line for line in errors if line.startswith("Could not find a version")), None)
+    nothing_found = missing is None or "from versions: none" in missing
+    if nothing_found and any(CONNECTION_ERRORS.search(line) for line in said):
+        return "the package index does not answer; check the network and pip's index settings"
+    text = missing or (errors or said or ["the installer said nothing"])[0 if errors else -1]
     # pip lists every version there is.
-    return re.sub(r"\(from versions: .*\)", "", text).strip()[:300]
+    return re.sub(r"\s*\(from versions: .*\)", "", text)[:LONGEST_REASON]

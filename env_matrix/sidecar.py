@@ -4,6 +4,7 @@ import datetime
 import json
 import os
 import pathlib
+from collections.abc import Iterator
 
 from asv.results import get_filename
 
@@ -22,3 +23,23 @@ def append(path: pathlib.Path, record: str, env_name: str, **fields) -> None:
         stream.write(json.dumps({"record": record, "time": time, "env_name": env_name, **fields}) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def size(path: pathlib.Path) -> int:
+    """Return the length of a sidecar in bytes, 0 where there is none."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def records(path: pathlib.Path, start: int = 0) -> Iterator[dict]:
+    """Yield the records of a sidecar from a byte onwards; lines that a crash cut short are passed over."""
+    if not path.exists():
+        return
+    with open(path, "rb") as stream:
+        stream.seek(start)
+        for line in stream:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict):
+                yield record
