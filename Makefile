@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ROWS ?=
 BENCH ?=
 
-.PHONY: help setup bench test test-fast test-gpu check-workload lint publish preview clean
+.PHONY: help setup bench test test-fast test-gpu lint publish preview clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -30,9 +30,6 @@ test-gpu: setup ## the self-test on an NVIDIA GPU
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
-
-check-workload: setup ## correctness and audits of one workload file (FILE=benchmarks/…)
-	@$(BIN)/python -m bumps check-workload '$(FILE)'
 
 publish: setup ## write the site from the stored results
 	@$(BIN)/asv publish
