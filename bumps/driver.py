@@ -190,9 +190,13 @@ class _Driver:
             for name in known
             for index in (known.benchmark_selection[name] if known[name]["params"] else [0])
         ]
+        # An interpreter that holds both frameworks is one environment, and may stand for a row of either.
+        frameworks: dict[str, set[str]] = {}
+        for row in self._rows:
+            frameworks.setdefault(row.env_name, set()).add(row.framework)
         selection = {
-            row.env_name: plan.select_for_row(items, known, row.environment.requirements, combinations_of)
-            for row in self._rows
+            env_name: plan.select_for_row(items, known, names, combinations_of)
+            for env_name, names in frameworks.items()
         }
         if not any(selection.values()):
             raise Nothing("the selection has no benchmark for these rows")
@@ -306,7 +310,8 @@ class _Driver:
                 for env_name in plan.order(env_names, round_):
                     items = self._missing(stage, round_, env_name)
                     row = self._by_name[env_name]
-                    title = f"{_stage_name(stage)} {round_ + 1}/{stage.rounds}  {row}"
+                    labels = " and ".join(str(each) for each in self._rows if each.env_name == env_name)
+                    title = f"{_stage_name(stage)} {round_ + 1}/{stage.rounds}  {labels}"
                     progress.update(task, description=title, refresh=True)
                     for found in self._processes(stage, round_, row, items, lambda entry: _advance(progress, task)):
                         self._keep(stage, round_, row, found, title)

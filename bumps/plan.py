@@ -72,18 +72,18 @@ class Plan:
 def select_for_row(
     items: Iterable[Item], benchmarks: Mapping[str, dict], frameworks: Iterable[str], combinations: Callable
 ) -> tuple[Item, ...]:
-    """Return the items that a row can measure: a benchmark with a `framework` parameter only for those it holds.
+    """Return the items that a row measures: a benchmark with a `framework` parameter only for these frameworks.
 
     `combinations` maps a benchmark to its parameter combinations, without quotes, in asv's order.
     """
-    held = set(frameworks)
+    wanted = set(frameworks)
     kept = []
     for item in items:
         benchmark = benchmarks[item.benchmark]
         names = benchmark["param_names"]
         if "framework" in names:
             framework = combinations(benchmark)[item.index][names.index("framework")]
-            if framework not in held:
+            if framework not in wanted:
                 continue
         kept.append(item)
     return tuple(kept)

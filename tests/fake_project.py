@@ -80,6 +80,16 @@ class Fake(environment.Environment):
 
     def install_project(self, conf, repo, commit_hash):
         self._set_commit_hash(commit_hash)
+
+
+class Installed(Fake):
+    # An interpreter with two frameworks: /a holds fake 1.0, any other fake 2.0.
+
+    tool_name = "installed"
+
+    def __init__(self, conf, python, requirements, tagged_env_vars):
+        held = {"fake": "1.0" if python == "/a" else "2.0", "other": "3.0"}
+        super().__init__(conf, "3.11", held, {**tagged_env_vars, ("build", "INTERPRETER"): python.strip("/")})
 """
 
 SUITE = '''

@@ -41,6 +41,20 @@ class Faulty:
 )
 
 
+TWO_FRAMEWORKS = (
+    SUITE
+    + """
+
+class Both:
+    params = [["fake", "other"]]
+    param_names = ["framework"]
+
+    def track_it(self, framework):
+        return {"fake": 11, "other": 22}[framework]
+"""
+)
+
+
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path / "project")
@@ -202,6 +216,34 @@ def test_all_neighbouring_pairs_in_one_session(project):
     assert [each["summary"]["counts"]["regressed"] for each in reports] == [0, 2]
     assert found.returncode == 1
     assert len(sessions(project)) == 1
+
+
+def test_interpreters_that_someone_else_built(tmp_path):
+    project = Project(tmp_path / "project", TWO_FRAMEWORKS)
+    interpreters = ("installed:/a", "installed:/b")
+    found = project.run("run", "fake", *interpreters, "--bench", "slower|Both", "--json", "--no-publish")
+    report = json.loads(found.stdout)
+    assert (report["old"], report["new"]) == ("1.0", "2.0")
+    verdicts = {
+        (row["name"].rpartition(".")[2], *row["params"].values()): row["verdict"] for row in report["benchmarks"]
+    }
+    assert verdicts == {
+        ("time_slower", "a"): "regressed",
+        ("time_slower", "b"): "regressed",
+        ("track_it", "fake"): "same",
+    }
+
+
+def test_one_interpreter_as_rows_of_two_frameworks(tmp_path):
+    project = Project(tmp_path / "project", TWO_FRAMEWORKS)
+    rows = ("--row", "fake installed:/a", "--row", "other installed:/a")
+    found = project.run("bench", *rows, "--bench", "Both", "--rounds", "1", "--no-publish")
+    assert found.returncode == 0, found.stderr
+    (session,) = sessions(project)
+    assert [len(process["entries"]) for process in session.processes] == [2]
+    header, figures = found.stdout.splitlines()
+    assert header.split("  ")[-3:] == ["fake 1.0", "other 3.0", ""]
+    assert figures.split() == ["suite.Both.track_it", "11", "22"]
 
 
 def test_budget_ends_measuring(project):

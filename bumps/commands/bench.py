@@ -83,7 +83,7 @@ def _rows(known: Rows, named: list[str], progress: Console) -> list[Row]:
                 raise
             progress.print(f"left out: {error}", markup=False)
             continue
-        found[row.env_name] = row
+        found[row.env_name, row.framework] = row
     if not found:
         raise UserError("none of the starter rows can be built on this Python; choose with --row")
     return list(found.values())
@@ -132,7 +132,13 @@ def _cell(results: Results, outcome: Outcome, row: Row, line: Item) -> str:
     """Return a row's figure as asv shows it."""
     benchmark = outcome.benchmarks[line.benchmark]
     wanted = _line(outcome, line)
-    item = next((each for each in outcome.plan.selection[row.env_name] if _line(outcome, each) == wanted), None)
+    of_row = (
+        item
+        for item in outcome.plan.selection[row.env_name]
+        if _line(outcome, item) == wanted
+        and dict(_parameters(benchmark, item.index)).get("framework", row.framework) == row.framework
+    )
+    item = next(of_row, None)
     if item is None or item.benchmark not in results.get_all_result_keys():
         return ""
     value = results.get_result_value(item.benchmark, benchmark["params"])[item.index]
