@@ -6,17 +6,18 @@ import pathlib
 import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from asv.console import log
 from asv.util import UserError
 from packaging.requirements import InvalidRequirement, Requirement
 
-from env_matrix import command
+from env_matrix import command, index
+from env_matrix.progress import say
 
 # Of the environment that runs asv; they would reach into the row's.
 FOREIGN_VARIABLES = ("PYTHONPATH", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_CONSTRAINT")
-CONNECTION_ERRORS = re.compile(r"NewConnectionError|NameResolutionError|ConnectTimeoutError|ReadTimeoutError|timed out")
+# How pip's resolver fails, on a conflict and without any answer from an index alike.
+UNRESOLVED = ("Could not find a version", "Cannot install")
 LONGEST_REASON = 300
 
 
@@ -52,12 +53,15 @@ class Installer:
         options = ["--quiet", "--no-download", "--no-setuptools", "--no-periodic-update"]
         self._run([sys.executable, "-m", "virtualenv", *options, "-p", base, path])
 
-    def install(self, requirements: Iterable[str], pins: Iterable[str]) -> None:
+    def install(self, requirements: Sequence[str], pins: Iterable[str]) -> None:
         """Install requirements under pins in one call of the environment's own pip, which honours pip's settings."""
         with tempfile.NamedTemporaryFile("w", prefix="constraints-", suffix=".txt", encoding="utf-8") as file:
             file.write("\n".join([*pins, ""]))
             file.flush()
-            self._pip("install", "-c", file.name, *requirements)
+            try:
+                self._pip("install", "-c", file.name, *requirements)
+            except UserError as error:
+                raise UserError(_with_index_problem(str(error), Requirement(requirements[0]).name)) from None
 
     def override(self, requirements: Iterable[str]) -> list[str]:
         """Replace components whatever the row's own requirements say; return what `pip check` then finds wrong."""
@@ -83,7 +87,7 @@ def _show_download(line: str) -> None:
     """Say what is fetched; the rest of what an installer tells is of no interest while it goes well."""
     match = re.match(r"\s*Downloading (?:\S*/)?(\S+) \((\d+(?:\.\d+)? [MG]B)\)", line)
     if match:
-        log.info(f"downloading {match.group(1)} ({match.group(2)})")
+        say(f"downloading {match.group(1)} ({match.group(2)})")
 
 
 def reason(lines: Iterable[str]) -> str:
@@ -96,9 +100,16 @@ def reason(lines: Iterable[str]) -> str:
     errors = [line for line in said if line.startswith("ERROR") and "Ignored the following" not in line]
     errors = [line.removeprefix("ERROR:").strip() for line in errors]
     missing = next((line for line in errors if line.startswith("Could not find a version")), None)
-    nothing_found = missing is None or "from versions: none" in missing
-    if nothing_found and any(CONNECTION_ERRORS.search(line) for line in said):
-        return "the package index does not answer; check the network and pip's index settings"
-    text = missing or (errors or said or ["the installer said nothing"])[0 if errors else -1]
+    text = missing or (errors[0] if errors else said[-1] if said else "the installer said nothing")
     # pip lists every version there is.
     return re.sub(r"\s*\(from versions: .*\)", "", text)[:LONGEST_REASON]
+
+
+def _with_index_problem(text: str, project: str) -> str:
+    """Return what pip said, after what is wrong with the index when it is that: pip may retry and keep quiet of it."""
+    if text.startswith(UNRESOLVED):
+        try:
+            index.fetch(project)
+        except UserError as error:
+            return f"{str(error).removesuffix('; nothing was changed')} ({text})"
+    return text

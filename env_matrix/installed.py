@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from env_matrix import accelerator, harness, install, interpreters, verify
+from env_matrix.progress import say
 from env_matrix.releases import FRAMEWORKS
 from env_matrix.row_environment import Row, device_variables
 
@@ -19,7 +20,7 @@ INTERPRETER = "BENCH_INTERPRETER"
 @functools.cache
 def _inspected(executable: str, wanted: str | None) -> dict:
     """Read an interpreter once for all of its rows: importing both frameworks takes seconds."""
-    log.info(f"reading {executable}")
+    say(f"reading {executable}")
     return verify.inspect(executable, FRAMEWORKS, {**os.environ, **device_variables(wanted or "")})
 
 

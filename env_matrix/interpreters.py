@@ -9,6 +9,7 @@ import tomllib
 from asv.util import UserError
 
 FILE = pathlib.Path(__file__).parent / "interpreters.toml"
+LONGEST_FOLDER = 20
 
 
 def named() -> dict[str, str]:
@@ -47,5 +48,5 @@ def find(spec: str) -> tuple[str, str]:
     found = os.path.abspath(found)
     if spec in known:
         return spec, found
-    folder = pathlib.Path(found).parent.parent.name or "python"
+    folder = pathlib.Path(found).parent.parent.name[:LONGEST_FOLDER] or "python"
     return f"{folder}-{hashlib.sha256(found.encode()).hexdigest()[:8]}", found

@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from env_matrix import accelerator, asv_machine, build_lock, constraints, harness, install, pythons, sidecar, verify
 from env_matrix.files import write_whole
+from env_matrix.progress import say
 from env_matrix.releases import FRAMEWORKS, Release
 from env_matrix.row_environment import Row
 
@@ -158,7 +159,7 @@ class Pinned(Row):
         self._is_setup = True
 
     def _say_waiting(self) -> None:
-        log.info(f"{self._release} is being built by another process; waiting for it")
+        say(f"{self._release} is being built by another process; waiting for it")
 
     def _refuse_hopeless(self) -> None:
         """Raise UserError for what would fail after minutes of downloading."""
@@ -187,7 +188,7 @@ class Pinned(Row):
         """Install and verify the row; return its inventory."""
         started = time.monotonic()
         release, override = self._release, self._override
-        log.info(f"building {release} ({self.accelerator}, Python {self._python}{f', {override}' if override else ''})")
+        say(f"building {release} ({self.accelerator}, Python {self._python}{f', {override}' if override else ''})")
         installer = install.Installer(self.executable, self._install_timeout, lock)
         installer.create_virtualenv(self._base_python, self._path)
         pinned = {canonicalize_name(name) for name in self._constraints.pinned(self._python)}
