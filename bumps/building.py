@@ -7,6 +7,7 @@ import concurrent.futures
 import os
 import pathlib
 import pickle
+import subprocess
 import sys
 import tempfile
 import time
@@ -30,14 +31,24 @@ def build(rows: Iterable[Row], jobs: int, say: Callable[[str], None]) -> None:
         by_folder.setdefault(row.environment.dir_name, []).append(row)
     # A row and its control share one environment on disk.
     missing = [shared[0] for shared in by_folder.values() if not shared[0].environment.check_presence()]
+    running: set[subprocess.Popen] = set()
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        list(pool.map(lambda row: _build(row, say), missing))
+        futures = [pool.submit(_build, row, say, running) for row in missing]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            # Ctrl-C, or a build that failed in an unforeseen way: the others are not waited for.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for guard in tuple(running):
+                process.end(guard)
+            raise
     for shared in by_folder.values():
         for row in shared:
             row.environment.create()
 
 
-def _build(row: Row, say: Callable[[str], None]) -> None:
+def _build(row: Row, say: Callable[[str], None], running: set[subprocess.Popen]) -> None:
     say(f"building {row} …")
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="bumps-") as folder:
@@ -47,7 +58,9 @@ def _build(row: Row, say: Callable[[str], None]) -> None:
         with open(log, "wb") as output:
             command = [sys.executable, "-m", "bumps.building", str(pickled)]
             with process.guarded(command, dict(os.environ), os.getcwd(), output) as guard:
+                running.add(guard)
                 status = process.status_of(guard)
+                running.discard(guard)
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     if row.unbuildable is None and status == 0:
         say(f"built {row} in {time.monotonic() - started:.0f} s")

@@ -84,12 +84,18 @@ def guarded(command: Sequence[str], variables: dict[str, str], cwd: str, output,
     try:
         yield guard
     finally:
-        # Not yet waited for, so the number still is the group's.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(guard.pid, signal.SIGKILL)
+        end(guard)
         guard.wait()
         guard.stdin.close()
         guard.stdout.close()
+
+
+def end(guard: subprocess.Popen) -> None:
+    """End a guarded command with all that it started."""
+    # Where nobody has waited for it yet, the number still is the group's.
+    if guard.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(guard.pid, signal.SIGKILL)
 
 
 def status_of(guard: subprocess.Popen) -> int | None:

@@ -128,6 +128,25 @@ def test_interrupted_run_carries_on_where_it_was(project):
     assert set(map(len, project.stored().values())) == {4 * 3}
 
 
+def test_interrupted_build_ends_at_once(tmp_path):
+    project = Project(tmp_path / "project", FAKE_PARTS="400")
+    process = subprocess.Popen(
+        project.command("bench", "--row", "fake==1.0", "--row", "fake==2.0"),
+        cwd=project.folder,
+        env=project.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr.readline().startswith("building fake")
+    time.sleep(0.5)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait() == 130
+    assert time.monotonic() - started < 10
+    assert "Traceback" not in rest
+
+
 def test_finished_run_measures_afresh(project):
     command = ("bench", "--row", "fake==1.0", "--rounds", "1", "--bench", "alike", "--no-publish")
     for _ in range(2):
