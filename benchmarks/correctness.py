@@ -123,6 +123,8 @@ def check(computation, framework, mode, pass_, precision, size, extra=()):
     reason = adapter.why_not(mode, precision) or computation.why_not(adapter, mode, pass_, precision, size)
     if reason:
         raise frameworks.Unsupported(reason)
+    # What earlier checks compiled counts towards torch.compile's limit of programs a function.
+    adapter.release()
     adapter.set_precision(precision)
     inputs = workload.put_all(adapter, computation.arrays(size), precision)
     error, allowed = computation.check(adapter, mode, pass_, precision, size, inputs)
