@@ -1,0 +1,22 @@
+"""asv's plugin for the pages: asv.conf.json names this module, and `asv publish` finds the class."""
+
+from asv.console import log
+from asv.publishing import OutputPublisher
+from asv.util import UserError
+
+
+class BumpPages(OutputPublisher):
+    name = "bumps"
+    button_label = "Bumps"
+    description = "What each library bump changed"
+    order = 100
+
+    @classmethod
+    def publish(cls, conf, repo, benchmarks, graphs, revisions):
+        """Write the pages; what goes wrong with them must not cost asv's own site."""
+        from bumps.site import pages
+
+        try:
+            pages.write(conf)
+        except (UserError, OSError) as error:
+            log.error(f"the pages of bumps were not written: {error}")

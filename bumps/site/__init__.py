@@ -1,0 +1,1 @@
+"""The pages that `asv publish` writes beside asv's own."""
