@@ -59,7 +59,7 @@ def test_pages_show_the_bump_the_comparison_and_the_method(tmp_path):
     assert "×1.996" in bumps
     frameworks = (html / "frameworks.html").read_text()
     assert "torch 2.13.0 and jax 0.10.2" in frameworks
-    assert re.search(r"×2\.0\d\d", frameworks)
+    assert "×1.996" in frameworks
     assert "0.0667" in frameworks
     method = (html / "method.html").read_text()
     assert "some CPU" in method
