@@ -6,7 +6,7 @@ Published on an NVIDIA RTX 4070, bf16, seconds a step: forward, forward compiled
 import statistics
 from dataclasses import dataclass
 
-from bumps.results import Archive, Row
+from bumps.results import Archive, Row, unquote
 
 CELLS = (("eager", "forward"), ("compiled", "forward"), ("eager", "grad"), ("compiled", "grad"))
 PUBLISHED = (
@@ -55,7 +55,8 @@ def _by_release(archive: Archive, machine: str) -> list[Row]:
 
 def _lines(archive: Archive, row: Row, workload: str, setting: tuple[str, str], flags_of) -> list[Line]:
     found: dict[str, dict] = {}
-    for (benchmark, params), figures in row.figures.items():
+    for (benchmark, quoted), figures in row.figures.items():
+        params = tuple(unquote(value) for value in quoted)
         attribute = [archive.attribute(benchmark, name) for name in ("workload", "clock", "mode", "pass")]
         if attribute[:2] != [workload, "wall"] or len(params) != 3 or params[1:] != setting:
             continue

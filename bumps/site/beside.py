@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass
 
 from bumps import verdict
-from bumps.results import Archive, Row, releases
+from bumps.results import Archive, Row, releases, unquote
 
 FRAMEWORKS = ("torch", "jax")
 
@@ -67,7 +67,8 @@ def lines(archive: Archive, rows: dict[str, tuple[str, Row]], sidecar_of) -> lis
 
 def _figures(archive: Archive, row: Row, framework: str) -> dict:
     found = {}
-    for (benchmark, params), each in row.figures.items():
+    for (benchmark, quoted), each in row.figures.items():
+        params = tuple(unquote(value) for value in quoted)
         if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall" and each[-1].medians:
             found[benchmark, params[1:]] = each[-1]
     return found
