@@ -8,11 +8,11 @@ import math
 
 import numpy
 
+from .layers import NORM_EPSILON
+
 # Of the tanh form of GELU: Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2.
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBIC = 0.044715
-# What torch.nn.functional.layer_norm and batch_norm add to the variance.
-NORM_EPSILON = 1e-5
 
 
 def gelu(x):
