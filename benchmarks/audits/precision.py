@@ -3,7 +3,9 @@
 from .. import correctness
 
 # The float64 reference runs on the host; over this many FLOPs it would take longer than the measurement.
-REFERENCE_FLOPS_LIMIT = 5e10
+REFERENCE_FLOPS_LIMIT = 2e11
+# A gradient is compared with differences: four evaluations a direction, three directions an input.
+EVALUATIONS = 12
 # A tf32 result this much better than one rounding of its inputs was computed in fp32.
 TOO_GOOD_FOR_TF32 = 0.02
 
@@ -11,7 +13,9 @@ TOO_GOOD_FOR_TF32 = 0.02
 def examine(prepared):
     """Raise Disagreement beyond the tolerance; flag `wrong-precision` for tf32 that is really fp32."""
     workload, adapter, precision = prepared.workload, prepared.adapter, prepared.precision
-    flops = workload.flops(prepared.pass_, **prepared.size.dimensions)
+    flops = workload.flops("forward", **prepared.size.dimensions)
+    if prepared.pass_ != "forward":
+        flops *= EVALUATIONS * max(1, len(workload.differentiate))
     size = prepared.params[2]
     if flops > REFERENCE_FLOPS_LIMIT:
         return "ok", {"unchecked": f"{flops:.1e} FLOP are too many for a float64 reference on the host"}
