@@ -1,0 +1,120 @@
+"""What an alert says: a report into one message, and whether it has to be sent at all. Pure."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from bumps import report as reports
+from bumps.site.feed import bump_id
+
+WORST_SHOWN = 10
+ALARMING = ("regressed", "broken")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message for one bump.
+
+    `bump` names the bump whatever is found, `state` what was found: the same state is not sent twice. `alarming` is
+    false when nothing is regressed or broken (any more): such a message only closes an earlier one.
+    """
+
+    bump: str
+    state: str
+    title: str
+    markdown: str
+    plain: str
+    alarming: bool
+
+    @property
+    def marker(self) -> str:
+        """What is hidden in an issue, so that it is found again."""
+        return f"<!-- bump:{self.bump} -->"
+
+
+def rows_to_tell(report: dict) -> list[dict]:
+    """Return the rows that an alert is about: broken, or regressed and confirmed; not those that are acknowledged."""
+    return [
+        row
+        for row in report["benchmarks"]
+        if not row["acknowledged"]
+        and (row["verdict"] == "broken" or (row["verdict"] == "regressed" and row["confirmed"]))
+    ]
+
+
+def message(report: dict, site: str | None = None) -> Message:
+    """Return the message of a report; `site` is where the pages are served, for links to rows."""
+    rows = rows_to_tell(report)
+    state = [[row["name"], row["params"], row["verdict"], round(row["ratio"] or 0, 2)] for row in rows]
+    bump = bump_id(report)
+    head = f"{report['framework']} {report['old']} → {report['new']}"
+    return Message(
+        bump=bump,
+        state=hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16],
+        title=_title(head, rows, report),
+        markdown=_text(report, rows, site, bump, _code),
+        plain=_text(report, rows, site, bump, _plain),
+        alarming=bool(rows),
+    )
+
+
+def _title(head: str, rows: list[dict], report: dict) -> str:
+    judged = report["summary"]["judged"]
+    broken = sum(row["verdict"] == "broken" for row in rows)
+    ratios = [row["ratio"] for row in rows if row["verdict"] == "regressed" and row["ratio"]]
+    parts = []
+    if ratios:
+        parts.append(f"{len(ratios)} of {judged} regressed, worst ×{max(ratios, key=lambda r: max(r, 1 / r)):.2f}")
+    if broken:
+        parts.append(f"{broken} broken")
+    return f"{head}: {', '.join(parts) or 'nothing regressed'}"
+
+
+def _text(report: dict, rows: list[dict], site: str | None, bump: str, quote) -> str:
+    summary = report["summary"]
+    lines = [summary["sentence"], ""]
+    control = summary["control"]
+    lines.append(
+        f"Machine {quote(report['machine'])}, Python {quote(report['python'])}, {quote(report['accelerator'] or '')}, "
+        f"measured {report['measured'] or 'at an unknown time'}. "
+        f"Control: {control['alarms']} false alarms of {control['judged']} judged."
+    )
+    if rows:
+        lines.append("")
+    for row in rows[:WORST_SHOWN]:
+        lines.append(f"- {row['verdict']}: {quote(reports.short_name(row))} {_figure(row)}".rstrip())
+    if len(rows) > WORST_SHOWN:
+        lines.append(f"- and {len(rows) - WORST_SHOWN} more")
+    if report["components"]:
+        lines += ["", "What else changed in the environment:"]
+        lines += [
+            f"- {quote(each['name'])} {quote(each['old'] or 'absent')} → {quote(each['new'] or 'absent')}"
+            for each in report["components"]
+        ]
+    if site:
+        lines += ["", f"All rows: {site.rstrip('/')}/bumps.html#{bump}"]
+    if rows:
+        lines += ["", "Reproduce the first row on your own machine:", "", _reproduce(report, rows[0], quote)]
+    return "\n".join(lines) + "\n"
+
+
+def _figure(row: dict) -> str:
+    if row["verdict"] == "broken" or row["ratio"] is None:
+        return ""
+    interval = f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] is not None else ""
+    return f"×{row['ratio']:.2f}{interval}"
+
+
+def _reproduce(report: dict, row: dict, quote) -> str:
+    releases = f"--framework {report['framework']} --old {report['old']} --new {report['new']}"
+    return quote(f"python -m bumps reproduce {releases} {json.dumps(reports.short_name(row))}")
+
+
+def _code(text: object) -> str:
+    """Return text that Markdown shows as it is: names come from result files, which anybody may have written."""
+    clean = "".join(character if character.isprintable() else " " for character in str(text)).replace("`", "'")
+    return f"`{clean}`" if clean.strip() else ""
+
+
+def _plain(text: object) -> str:
+    return "".join(character if character.isprintable() else " " for character in str(text))

@@ -1,0 +1,146 @@
+"""Takes messages to where people are: stdout, a file, a GitHub issue through `gh`, any URL that apprise knows."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+from asv.util import UserError
+
+from bumps import files
+from bumps.alert import Message
+
+ATTEMPTS = 3
+PAUSE_SECONDS = 2.0
+GH_TIMEOUT_SECONDS = 60
+
+
+class Sent:
+    """What was sent last, by target and bump, in a file beside the results; GitHub's issues are their own memory."""
+
+    def __init__(self, path: pathlib.Path):
+        self._path = path
+        try:
+            self._states = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            self._states = {}
+        except ValueError:
+            raise UserError(f"{path} is damaged; remove it, and alerts that were sent are sent once more") from None
+
+    def before(self, target: str, message: Message) -> str | None:
+        """Return the state that was sent last of this bump to this target."""
+        return self._states.get(f"{target} {message.bump}")
+
+    def remember(self, target: str, message: Message) -> None:
+        self._states[f"{target} {message.bump}"] = message.state
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_whole(self._path, json.dumps(self._states, indent=1, sort_keys=True).encode())
+
+
+def deliver(message: Message, target: str, sent: Sent) -> str:
+    """Deliver one message; return what was done in one line. Raises UserError when it could not be delivered.
+
+    Targets: `stdout`, `file:PATH`, `github`, or a notification URL of apprise.
+    """
+    if target == "github":
+        return GitHub().deliver(message)
+    before = sent.before(_name(target), message)
+    if before == message.state or (before is None and not message.alarming):
+        return "nothing new"
+    if target == "stdout":
+        sys.stdout.write(f"{message.title}\n\n{message.plain}\n")
+    elif target.startswith("file:"):
+        path = pathlib.Path(target.removeprefix("file:"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_whole(path, f"# {message.title}\n\n{message.markdown}".encode())
+    else:
+        _notify(message, target)
+    sent.remember(_name(target), message)
+    return "sent"
+
+
+def _name(target: str) -> str:
+    """Return a target without what follows its scheme: a URL's tokens do not belong in a file beside the results."""
+    return target if target == "stdout" or target.startswith("file:") else target.split("://", 1)[0]
+
+
+def _notify(message: Message, url: str) -> None:
+    import apprise
+
+    service = apprise.Apprise()
+    if not service.add(url):
+        raise UserError(f"{_name(url)}://… is no notification URL that apprise knows; see its list of services")
+    for attempt in range(ATTEMPTS):
+        if service.notify(title=message.title, body=message.markdown, body_format=apprise.NotifyFormat.MARKDOWN):
+            return
+        if attempt + 1 < ATTEMPTS:
+            time.sleep(PAUSE_SECONDS)
+    raise UserError(f"{_name(url)}://… could not be reached in {ATTEMPTS} attempts; nothing was sent")
+
+
+class GitHub:
+    """One issue a bump, found again by a marker in its body."""
+
+    def deliver(self, message: Message) -> str:
+        known = self._issues(message)
+        if not known:
+            if not message.alarming:
+                return "nothing new"
+            self._gh("issue", "create", "--title", message.title, "--body-file", "-", input=self._body(message))
+            return self._settle_race(message)
+        first = known[0]
+        number = str(first["number"])
+        if self._state(message) in first["body"] and (first["state"] == "OPEN") == message.alarming:
+            return "nothing new"
+        self._gh("issue", "edit", number, "--title", message.title, "--body-file", "-", input=self._body(message))
+        if message.alarming and first["state"] != "OPEN":
+            self._gh("issue", "reopen", number)
+            return f"reopened issue {number}"
+        if not message.alarming and first["state"] == "OPEN":
+            self._gh("issue", "close", number, "--comment", "A later measurement finds nothing regressed or broken.")
+            return f"closed issue {number}"
+        return f"updated issue {number}"
+
+    def _settle_race(self, message: Message) -> str:
+        """Keep the oldest where two alerts opened an issue of the same bump at the same time."""
+        known = self._issues(message)
+        for duplicate in known[1:]:
+            if duplicate["state"] == "OPEN":
+                comment = f"The same bump as #{known[0]['number']}."
+                self._gh("issue", "close", str(duplicate["number"]), "--comment", comment)
+        return f"opened issue {known[0]['number']}" if known else "opened an issue"
+
+    def _issues(self, message: Message) -> list[dict]:
+        listed = self._gh(
+            *("issue", "list", "--state", "all", "--limit", "200", "--search", f"{message.bump} in:body"),
+            *("--json", "number,body,state"),
+        )
+        try:
+            issues = json.loads(listed)
+            return sorted((each for each in issues if message.marker in each["body"]), key=lambda each: each["number"])
+        except (ValueError, KeyError, TypeError):
+            raise UserError("gh did not list issues as JSON; update it") from None
+
+    def _body(self, message: Message) -> str:
+        return f"{message.markdown}\n{message.marker}\n{self._state(message)}\n"
+
+    @staticmethod
+    def _state(message: Message) -> str:
+        return f"<!-- state:{message.state} -->"
+
+    @staticmethod
+    def _gh(*arguments: str, input: str | None = None) -> str:
+        if shutil.which("gh") is None:
+            raise UserError("the gh command is missing; install GitHub's CLI, or choose another --to")
+        try:
+            run = subprocess.run(
+                ["gh", *arguments], input=input, capture_output=True, text=True, timeout=GH_TIMEOUT_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError(f"gh {' '.join(arguments[:2])} took over {GH_TIMEOUT_SECONDS} s and was stopped") from None
+        if run.returncode:
+            said = (run.stderr.strip().splitlines() or ["no reason given"])[0]
+            raise UserError(f"gh {' '.join(arguments[:2])} failed: {said}")
+        return run.stdout

@@ -1,0 +1,179 @@
+"""Alerts: what is told, what is never told, and that nothing is told twice."""
+
+import json
+import os
+import pathlib
+import stat
+import textwrap
+
+import pytest
+from asv.util import UserError
+
+from bumps import alert, delivery
+
+ROW = {
+    "name": "matmul_chain.MatmulChain.time_compiled_forward",
+    "params": {"framework": "torch", "precision": "bf16"},
+    "verdict": "regressed",
+    "confirmed": True,
+    "ratio": 1.42,
+    "low": 1.4,
+    "high": 1.44,
+    "why": "slower",
+    "acknowledged": None,
+}
+
+
+def report(*rows, **fields):
+    return {
+        "framework": "torch",
+        "old": "2.13.0",
+        "new": "2.14.1",
+        "machine": "box",
+        "python": "3.12",
+        "accelerator": "cuda13",
+        "measured": "2026-12-01T00:00:00+00:00",
+        "summary": {"sentence": "torch 2.13.0 → 2.14.1: …", "judged": 212, "control": {"judged": 212, "alarms": 1}},
+        "components": [{"name": "nvidia-cudnn-cu13", "old": "9.13", "new": "9.15"}],
+        "benchmarks": list(rows),
+        **fields,
+    }
+
+
+def test_the_title_counts_and_names_the_worst():
+    other = {**ROW, "name": "a.B.time_c", "ratio": 1.1}
+    third = {**ROW, "name": "a.B.time_d", "ratio": 1.2}
+    assert alert.message(report(ROW, other, third)).title == ("torch 2.13.0 → 2.14.1: 3 of 212 regressed, worst ×1.42")
+    broken = {**ROW, "verdict": "broken", "ratio": None}
+    assert alert.message(report(ROW, broken)).title.endswith("1 of 212 regressed, worst ×1.42, 1 broken")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"verdict": "ambiguous"}, {"confirmed": False}, {"acknowledged": {"who": "a", "why": "b", "until": "3"}}],
+)
+def test_what_is_ambiguous_unconfirmed_or_acknowledged_alarms_nobody(change):
+    message = alert.message(report({**ROW, **change}))
+    assert not message.alarming
+    assert message.title == "torch 2.13.0 → 2.14.1: nothing regressed"
+
+
+def test_the_message_links_reproduces_and_says_what_else_changed():
+    message = alert.message(report(ROW), "https://example.invalid/site/")
+    assert f"https://example.invalid/site/bumps.html#{message.bump}" in message.markdown
+    assert "python -m bumps reproduce --framework torch --old 2.13.0 --new 2.14.1" in message.markdown
+    assert "`nvidia-cudnn-cu13` `9.13` → `9.15`" in message.markdown
+    assert "1 false alarms of 212 judged" in message.plain
+
+
+def test_names_from_results_cannot_leave_their_code_span_or_mention_anyone():
+    row = {**ROW, "name": "a.B.time_`</code> @everyone <!-- bump:x -->\n# heading"}
+    markdown = alert.message(report(row)).markdown
+    line = next(line for line in markdown.splitlines() if line.startswith("- regressed"))
+    assert line.count("`") == 2
+    assert "\n# heading" not in markdown
+
+
+def test_the_state_changes_with_what_is_found_and_the_bump_does_not():
+    one, other = alert.message(report(ROW)), alert.message(report({**ROW, "ratio": 1.9}))
+    assert one.bump == other.bump
+    assert one.state != other.state
+    assert one.state == alert.message(report(ROW, measured="2027-01-01T00:00:00+00:00")).state
+
+
+def test_the_same_verdict_goes_to_a_file_once_and_a_changed_one_again(tmp_path):
+    sent = delivery.Sent(tmp_path / "sent")
+    target = f"file:{tmp_path / 'message.md'}"
+    assert delivery.deliver(alert.message(report(ROW)), target, sent) == "sent"
+    assert delivery.deliver(alert.message(report(ROW)), target, delivery.Sent(tmp_path / "sent")) == "nothing new"
+    assert delivery.deliver(alert.message(report({**ROW, "ratio": 1.9})), target, sent) == "sent"
+    assert "×1.90" in (tmp_path / "message.md").read_text()
+    assert delivery.deliver(alert.message(report()), f"file:{tmp_path / 'other.md'}", sent) == "nothing new"
+    assert not (tmp_path / "other.md").exists()
+
+
+def test_a_notification_that_fails_is_retried_reported_and_not_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(delivery, "PAUSE_SECONDS", 0)
+    sent = delivery.Sent(tmp_path / "sent")
+    with pytest.raises(UserError, match="no notification URL"):
+        delivery.deliver(alert.message(report(ROW)), "nonsense://secret-token", sent)
+    with pytest.raises(UserError, match=r"^json://… could not be reached in 3 attempts") as raised:
+        delivery.deliver(alert.message(report(ROW)), "json://secret-token@127.0.0.1:9/", sent)
+    assert "secret-token" not in str(raised.value)
+    assert not (tmp_path / "sent").exists()
+
+
+# A stand-in for `gh` that keeps issues in a file, as the real one keeps them on a server.
+GH = """#!/usr/bin/env python3
+import json, pathlib, sys
+path = pathlib.Path(__file__).with_name("issues.json")
+issues = json.loads(path.read_text()) if path.exists() else []
+arguments = sys.argv[1:]
+path.with_name("calls").open("a").write(" ".join(arguments[:2]) + "\\n")
+verb = arguments[1]
+def option(name):
+    return arguments[arguments.index(name) + 1]
+if verb == "list":
+    print(json.dumps(issues))
+elif verb == "create":
+    issues.append({"number": len(issues) + 1, "state": "OPEN", "title": option("--title"), "body": sys.stdin.read()})
+else:
+    issue = next(each for each in issues if str(each["number"]) == arguments[2])
+    if verb == "edit":
+        issue.update(title=option("--title"), body=sys.stdin.read())
+    else:
+        issue["state"] = {"close": "CLOSED", "reopen": "OPEN"}[verb]
+path.write_text(json.dumps(issues))
+"""
+
+
+@pytest.fixture
+def gh(tmp_path, monkeypatch):
+    command = tmp_path / "bin" / "gh"
+    command.parent.mkdir()
+    command.write_text(textwrap.dedent(GH))
+    command.chmod(command.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+    return command.parent
+
+
+def issues(folder: pathlib.Path):
+    return json.loads((folder / "issues.json").read_text())
+
+
+def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):
+    github = delivery.GitHub()
+    assert github.deliver(alert.message(report())) == "nothing new"
+    assert github.deliver(alert.message(report(ROW))) == "opened issue 1"
+    assert github.deliver(alert.message(report(ROW))) == "nothing new"
+    assert github.deliver(alert.message(report({**ROW, "ratio": 1.9}))) == "updated issue 1"
+    assert "worst ×1.90" in issues(gh)[0]["title"]
+    assert github.deliver(alert.message(report())) == "closed issue 1"
+    assert github.deliver(alert.message(report())) == "nothing new"
+    assert github.deliver(alert.message(report(ROW))) == "reopened issue 1"
+    assert [(each["number"], each["state"]) for each in issues(gh)] == [(1, "OPEN")]
+
+
+def test_two_alerts_that_race_leave_one_open_issue(gh):
+    github = delivery.GitHub()
+    message = alert.message(report(ROW))
+    github.deliver(message)
+    # The other one had looked before the first was there.
+    github._gh("issue", "create", "--title", message.title, "--body-file", "-", input=github._body(message))
+    github._settle_race(message)
+    assert [each["state"] for each in issues(gh)] == ["OPEN", "CLOSED"]
+
+
+def test_an_issue_of_somebody_else_is_never_touched(gh):
+    (gh / "issues.json").write_text(json.dumps([{"number": 1, "state": "OPEN", "title": "t", "body": "other words"}]))
+    assert delivery.GitHub().deliver(alert.message(report(ROW))) == "opened issue 2"
+    assert issues(gh)[0] == {"number": 1, "state": "OPEN", "title": "t", "body": "other words"}
+
+
+def test_a_missing_or_failing_gh_is_one_line(gh, monkeypatch):
+    (gh / "gh").write_text("#!/bin/sh\necho 'To get started with GitHub CLI, please run: gh auth login' >&2\nexit 4\n")
+    with pytest.raises(UserError, match="gh issue list failed: To get started"):
+        delivery.GitHub().deliver(alert.message(report(ROW)))
+    monkeypatch.setenv("PATH", str(gh / "nothing"))
+    with pytest.raises(UserError, match="gh command is missing"):
+        delivery.GitHub().deliver(alert.message(report(ROW)))
