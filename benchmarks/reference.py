@@ -17,12 +17,12 @@ GELU_CUBIC = 0.044715
 
 def gelu(x):
     """0.5·x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))."""
-    return 0.5 * x * (1 + numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3)))
+    return 0.5 * x * (1 + numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x * x * x)))
 
 
 def gelu_backward(pulled, x):
-    bent = numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x**3))
-    slope = GELU_SCALE * (1 + 3 * GELU_CUBIC * x**2) * (1 - bent**2)
+    bent = numpy.tanh(GELU_SCALE * (x + GELU_CUBIC * x * x * x))
+    slope = GELU_SCALE * (1 + 3 * GELU_CUBIC * x * x) * (1 - bent**2)
     return pulled * 0.5 * (1 + bent + x * slope)
 
 
