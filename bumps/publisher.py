@@ -14,9 +14,10 @@ class BumpPages(OutputPublisher):
     @classmethod
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
         """Write the pages; what goes wrong with them must not cost asv's own site."""
-        from bumps.site import pages
+        from bumps.site import pages, vendor
 
         try:
+            vendor.serve(conf.html_dir)
             pages.write(conf)
         except (UserError, OSError) as error:
             log.error(f"the pages of bumps were not written: {error}")
