@@ -16,6 +16,11 @@ import numpy
 
 FRAMEWORKS = ("torch", "jax")
 PRECISIONS = ("bf16", "fp16", "tf32", "fp32", "fp64")
+# What torch hands to MKL's vector math on a CPU.
+VECTOR_MATH = (
+    *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "expm1", "lgamma"),
+    *("log", "log10", "log1p", "log2", "sin", "sqrt", "tan", "tanh"),
+)
 
 
 class Unsupported(NotImplementedError):
@@ -53,6 +58,17 @@ class TorchAdapter:
         self._backend = "inductor"
         # torch takes one thread a physical core, XLA one a logical CPU of the affinity: equal, or no comparison.
         torch.set_num_threads(available_cpus())
+        if not self.on_gpu:
+            self._settle_vector_math()
+
+    def _settle_vector_math(self):
+        # MKL chooses a function's kernel at its first call, and where threads make that call together one of them may
+        # run a kernel of 12 bits (https://github.com/pytorch/pytorch/issues/188792): one element has one thread.
+        torch = self.module
+        for dtype in (torch.float32, torch.float64):
+            element = torch.full((1,), 0.5, dtype=dtype)
+            for function in VECTOR_MATH:
+                getattr(torch, function)(element)
 
     @property
     def on_gpu(self):

@@ -1,0 +1,74 @@
+"""Results of real frameworks against float64 NumPy, and that a wrong one is found."""
+
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+from row_project import REPOSITORY
+
+from benchmarks import correctness
+
+
+@pytest.mark.parametrize(
+    ("precision", "steps", "length", "expected"),
+    [
+        ("bf16", 1, 512, 8 * 2**-8),
+        ("fp16", 4, 512, 16 * 2**-11),
+        ("tf32", 4, 512, 16 * 2**-11),
+        ("fp32", 1, 4, 16 * 2**-24),
+        ("fp64", 4, 4, 32 * 2**-53),
+    ],
+)
+def test_tolerance_grows_with_the_root_of_the_roundings(precision, steps, length, expected):
+    assert correctness.tolerance(precision, steps, length) == expected
+
+
+def test_relative_error():
+    assert correctness.relative_error([3.0, 4.0], [3.0, 4.0]) == 0
+    assert correctness.relative_error([3.0, 9.0], [3.0, 4.0]) == 1
+    assert correctness.relative_error([3.0], [3.0, 4.0]) == float("inf")
+    assert correctness.relative_error([numpy.nan, 4.0], [3.0, 4.0]) == float("inf")
+
+
+def check(python, *arguments):
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run = subprocess.run(
+        [python, "-m", "benchmarks.correctness", *arguments],
+        env={**variables, "BENCH_ACCELERATOR": "cpu"},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return run.returncode, run.stdout
+
+
+@pytest.mark.end_to_end
+def test_jax_chains_agree_in_every_precision(built_row):
+    status, said = check(built_row.python, "ArticleChain", "MatmulChain")
+    assert status == 0, said
+    # Two chains, four precisions that a CPU has, two modes and passes.
+    assert "32 agree with float64 NumPy, 0 do not" in said
+
+
+@pytest.mark.end_to_end
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="elsewhere this release is a CUDA build of gigabytes")
+def test_torch_agrees(tmp_path):
+    from asv import environment
+    from asv.config import Config
+
+    from env_matrix import environment as rows
+
+    conf = Config()
+    conf.env_dir, conf.results_dir, conf.environment_type = str(tmp_path / "env"), str(tmp_path / "results"), "pinned"
+    row = rows.Pinned(conf, "3.11", {"torch": "2.13.0"}, {})
+    row.create()
+    assert isinstance(row, environment.Environment)
+    assert row.unbuildable is None
+    status, said = check(row.executable, "ArticleChain", "MatmulChain", "--precision", "fp32", "--precision", "bf16")
+    assert status == 0, said
+    assert "16 agree with float64 NumPy, 0 do not" in said
+    status, said = check(row.executable, "Normalise", "Attention", "MLPTrain", "--precision", "fp32")
+    assert status == 0, said
