@@ -14,10 +14,12 @@ class BumpPages(OutputPublisher):
     @classmethod
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
         """Write the pages; what goes wrong with them must not cost asv's own site."""
-        from bumps.site import pages, vendor
+        from bumps.results import Archive
+        from bumps.site import pages, releases, vendor
 
         try:
-            vendor.serve(conf.html_dir)
+            is_vendored = vendor.serve(conf.html_dir)
+            releases.write(conf, Archive(conf.results_dir), is_vendored)
             pages.write(conf)
         except (UserError, OSError) as error:
             log.error(f"the pages of bumps were not written: {error}")

@@ -11,7 +11,7 @@ from asv.util import UserError, human_value
 
 from bumps import check, sidecars
 from bumps.results import Archive
-from bumps.site import article, beside, dots, feed, navigation
+from bumps.site import article, beside, dots, feed, navigation, release_dates, release_list
 
 FOLDER = pathlib.Path(__file__).parent
 # Bumps whose rows stand in the page itself; the others are files that it loads when they are opened.
@@ -44,7 +44,7 @@ def write(conf) -> None:
     environment.filters.update(seconds=_seconds, percent=_percent, dots=_dots, parameters=_parameters)
     environment.globals.update(
         project=conf.project,
-        pages=navigation.PAGES,
+        pages=navigation.tabs(target),
         flags=FLAGS,
         bump_id=feed.bump_id,
         generated=now,
@@ -57,6 +57,8 @@ def write(conf) -> None:
     render("frameworks.html", machines=[_machine(archive, name) for name in machines], published=article.PUBLISHED)
     render("bumps.html", inline=reports[:INLINE_BUMPS], later=reports[INLINE_BUMPS:])
     render("method.html", **_method(archive, reports, machines, problems))
+    listed = release_list.entries(archive, release_dates.read())
+    render(navigation.RELEASE_LIST, releases=listed, over_time=navigation.over_time(target))
     _write_older(environment, target, reports[INLINE_BUMPS:])
     (target / "bumps.json").write_text(json.dumps(reports), encoding="utf-8")
     (target / "bumps.xml").write_text(feed.atom(conf.project, reports, now), encoding="utf-8")

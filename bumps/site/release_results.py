@@ -1,0 +1,174 @@
+"""Stored figures turned into results whose commits are releases.
+
+The benchmark's parameter `framework` becomes a parameter of the environment, and the rows' requirements of torch and
+jax go away: what is left tells one line of a graph from another, so both frameworks have a line of their own in one
+graph, over all their releases.
+"""
+
+import html
+import itertools
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from packaging.version import Version
+
+from bumps.results import Archive, Figure, Row, unquote
+
+FRAMEWORK = "framework"
+# Which environment held a release is no part of the line.
+OWN_VARIABLES = ("REPLICA", "BENCH_INTERPRETER", "BENCH_OVERRIDE")
+INTERPRETER = "BENCH_INTERPRETER"
+# asv puts these into file names.
+LONGEST_LABEL = 60
+
+
+@dataclass(frozen=True)
+class Release:
+    framework: str
+    version: Version
+
+    @property
+    def name(self) -> str:
+        """The release as one word: `torch-2.13.0`."""
+        return f"{self.framework}-{self.version}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the figures of one line have in common: the machine's folder and asv's parameters, sorted by name."""
+
+    machine: str
+    python: str
+    framework: str
+    facts: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Point:
+    """One release on one line: benchmark → values by parameter combination, and when each was measured.
+
+    None is a failure, NaN what was not measured.
+    """
+
+    values: dict[str, list[float | None]] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Converted:
+    """`benchmarks` as benchmarks.json holds them, `points` the figures, `undated` the releases without a date."""
+
+    benchmarks: dict[str, dict]
+    points: dict[tuple[Line, Release], Point]
+    undated: list[Release]
+
+
+def convert(archive: Archive, dated: set[tuple[str, Version]]) -> Converted:
+    """Return the newest figure of every release on every line; controls and rows with swapped packages stay out."""
+    frameworks = sorted({framework for framework, _ in dated})
+    benchmarks = {name: _without_framework(each) for name, each in archive.benchmarks.items() if _is_whole(each)}
+    points: dict[tuple[Line, Release], Point] = defaultdict(Point)
+    undated = set()
+    for row in sorted(archive.rows, key=_precedence):
+        if row.replica or row.override or row.unbuildable:
+            continue
+        for framework in frameworks:
+            version = row.release(framework)
+            if version is None:
+                continue
+            release = Release(framework, Version(version.public))
+            if (framework, release.version) not in dated:
+                undated.add(release)
+                continue
+            alone = sum(row.release(each) is not None for each in frameworks) == 1
+            _add(points, archive, row, release, alone, frameworks)
+    measured = {name for point in points.values() for name in point.values}
+    return Converted(
+        {name: benchmark for name, benchmark in benchmarks.items() if name in measured},
+        dict(points),
+        sorted(undated, key=lambda each: (each.framework, each.version)),
+    )
+
+
+def _precedence(row: Row) -> tuple:
+    # Later rows replace earlier ones: an environment of this project counts more than an interpreter of others.
+    return (INTERPRETER not in row.env_vars, row.measured, row.env_name)
+
+
+def _is_whole(benchmark: dict) -> bool:
+    params, names = benchmark.get("params"), benchmark.get("param_names")
+    return isinstance(params, list) and isinstance(names, list) and len(params) == len(names)
+
+
+def _axis(benchmark: dict) -> int | None:
+    names = benchmark["param_names"]
+    return names.index(FRAMEWORK) if FRAMEWORK in names else None
+
+
+def _without_framework(benchmark: dict) -> dict:
+    axis = _axis(benchmark)
+    changed = {**benchmark, "params": list(benchmark["params"]), "param_names": list(benchmark["param_names"])}
+    if axis is not None:
+        del changed["params"][axis], changed["param_names"][axis]
+    # asv's pages show it as HTML.
+    changed["code"] = html.escape(str(benchmark.get("code", "")))
+    return changed
+
+
+def _add(points, archive: Archive, row: Row, release: Release, alone: bool, frameworks: list[str]) -> None:
+    """Add a row's figures of one release. `alone`: the row holds no other framework."""
+    by_benchmark: dict[str, list[tuple[tuple[str, ...], Figure]]] = defaultdict(list)
+    for (name, params), figures in row.figures.items():
+        benchmark = archive.benchmarks.get(name)
+        if benchmark is None or not _is_whole(benchmark):
+            continue
+        current = [each for each in figures if each.version == str(benchmark.get("version"))]
+        axis = _axis(benchmark)
+        if not current or (axis is None and not alone):
+            continue
+        if axis is not None:
+            if len(params) <= axis or unquote(params[axis]) != release.framework:
+                continue
+            params = params[:axis] + params[axis + 1 :]
+        by_benchmark[name].append((params, current[-1]))
+    for name, found in by_benchmark.items():
+        combinations = _combinations(_without_framework(archive.benchmarks[name]))
+        for params, figure in found:
+            position = combinations.get(params)
+            value = _value(figure)
+            if position is None or (value is not None and math.isnan(value)):
+                continue
+            point = points[_line(row, release, figure, frameworks), release]
+            point.values.setdefault(name, [math.nan] * len(combinations))[position] = value
+            point.started[name] = max(figure.started or 0.0, point.started.get(name, 0.0))
+
+
+def _combinations(benchmark: dict) -> dict[tuple[str, ...], int]:
+    params = [[str(value) for value in values] for values in benchmark["params"]]
+    return {combination: position for position, combination in enumerate(itertools.product(*params))}
+
+
+def _value(figure: Figure) -> float | None:
+    if figure.medians:
+        ordered = sorted(figure.medians)
+        middle = len(ordered) // 2
+        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    if figure.value is None and figure.failures:
+        return None
+    return math.nan if figure.value is None else figure.value
+
+
+def _line(row: Row, release: Release, figure: Figure, frameworks: list[str]) -> Line:
+    facts = {**dict(figure.file.hardware), **{k: v for k, v in row.requirements.items() if k not in frameworks}}
+    variables = {name: value for name, value in row.env_vars.items() if name not in OWN_VARIABLES}
+    return Line(row.folder.name, _label(row.python), release.framework, _labels(facts), _labels(variables))
+
+
+def _labels(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((_label(name), _label(value)) for name, value in values.items()))
+
+
+def _label(text: str) -> str:
+    return text[:LONGEST_LABEL]
