@@ -132,7 +132,8 @@ def _add(points, archive: Archive, row: Row, release: Release, alone: bool, fram
             if len(params) <= axis or unquote(params[axis]) != release.framework:
                 continue
             params = params[:axis] + params[axis + 1 :]
-        by_benchmark[name].append((params, current[-1]))
+        newest = {figure.file.hardware: figure for figure in current}
+        by_benchmark[name] += [(params, figure) for figure in newest.values()]
     for name, found in by_benchmark.items():
         combinations = _combinations(_without_framework(archive.benchmarks[name]))
         for params, figure in found:

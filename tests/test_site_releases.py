@@ -1,0 +1,221 @@
+"""The site over releases: what becomes of stored results, of their names and of asv's data about commits."""
+
+import datetime
+import json
+import math
+import subprocess
+import types
+
+import archive as stored
+import pytest
+from packaging.version import Version
+
+from bumps.results import Archive
+from bumps.site import release_dates, release_history, release_list, release_results, releases
+from bumps.site.release_results import Release
+
+OLD, NEW, TORCH = (
+    Release("jax", Version("0.9.2")),
+    Release("jax", Version("0.10.2")),
+    Release("torch", Version("2.13.0")),
+)
+DATES = {
+    OLD: datetime.date(2026, 3, 18),
+    NEW: datetime.date(2026, 5, 20),
+    TORCH: datetime.date(2026, 5, 20),
+}
+DATED = {(release.framework, release.version) for release in DATES}
+CHAIN = stored.benchmark(
+    "chain.Chain.time_forward",
+    params=[["'fp32'", "'bf16'"], ["'torch'", "'jax'"], ["'small'"]],
+    param_names=["precision", "framework", "size"],
+    code="a < b",
+)
+NAN = math.nan
+
+
+def convert(folder):
+    return release_results.convert(Archive(folder), DATED)
+
+
+def figures(converted):
+    """Return (framework, release) → values of CHAIN; every line must be alone in its framework."""
+    return {release.name: point.values[CHAIN["name"]] for (_, release), point in converted.points.items()}
+
+
+def row(folder, requirements, seconds, **options):
+    """`seconds` are those of CHAIN's four combinations, NaN where nothing was measured, None where it failed."""
+    combinations = [stored.samples_of([each] * 3) if each and each == each else each for each in seconds]
+    return stored.write_row(folder, requirements, [(CHAIN, combinations)], **options)
+
+
+def test_each_framework_of_a_benchmark_becomes_a_line_of_its_own(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 2.0, NAN, 4.0])
+    row(tmp_path, {"torch": "2.13.0"}, [1.0, NAN, 3.0, NAN])
+    converted = convert(tmp_path)
+    assert figures(converted) == {"jax-0.9.2": [2.0, 4.0], "torch-2.13.0": [1.0, 3.0]}
+    changed = converted.benchmarks[CHAIN["name"]]
+    assert (changed["params"], changed["param_names"]) == ([["'fp32'", "'bf16'"], ["'small'"]], ["precision", "size"])
+    assert changed["code"] == "a &lt; b"
+    first, second = ({**vars(line), "framework": None} for line, _ in converted.points)
+    assert first == second
+
+
+def test_row_with_both_frameworks_is_a_release_of_each(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"torch": "2.13.0", "jax": "0.9.2"}, [1.0, 2.0, NAN, NAN])
+    found = figures(convert(tmp_path))
+    assert found["torch-2.13.0"][0] == 1.0
+    assert found["jax-0.9.2"][0] == 2.0
+
+
+def test_control_and_swapped_packages_do_not_touch_the_line(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 2.0, NAN, 4.0])
+    for variable in ("REPLICA", "BENCH_OVERRIDE"):
+        variables = {"BENCH_ACCELERATOR": "cpu", variable: "control"}
+        row(tmp_path, {"jax": "0.9.2"}, [NAN, 99.0, NAN, 99.0], env_vars=variables, started=stored.EPOCH + 99)
+    assert figures(convert(tmp_path)) == {"jax-0.9.2": [2.0, 4.0]}
+
+
+def test_environment_of_this_project_counts_more_than_an_interpreter_of_others(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    own = {"BENCH_ACCELERATOR": "cpu"}
+    others = {**own, "BENCH_INTERPRETER": "new-1234"}
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 2.0, NAN, NAN], env_vars=own)
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 9.0, NAN, 9.0], env_vars=others, started=stored.EPOCH + 99)
+    assert figures(convert(tmp_path)) == {"jax-0.9.2": [2.0, 9.0]}
+
+
+def test_newest_figure_of_the_benchmarks_version_counts(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 1.0, NAN, 1.0], commit="a" * 40, started=stored.EPOCH)
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 2.0, NAN, 2.0], commit="b" * 40, started=stored.EPOCH + 10)
+    older_source = {**CHAIN, "version": "0"}
+    combinations = [NAN, stored.samples_of([7.0] * 3), NAN, NAN]
+    stored.write_row(
+        tmp_path, {"jax": "0.9.2"}, [(older_source, combinations)], commit="c" * 40, started=stored.EPOCH + 20
+    )
+    assert figures(convert(tmp_path)) == {"jax-0.9.2": [2.0, 2.0]}
+
+
+def test_failure_is_told_from_what_was_not_measured(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, None, NAN, NAN])
+    (values,) = figures(convert(tmp_path)).values()
+    assert values[0] is None
+    assert math.isnan(values[1])
+
+
+def test_other_hardware_under_one_name_is_another_line(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    for number, cpu in enumerate(("one", "two")):
+        machine = {**stored.MACHINE, "cpu": cpu}
+        row(tmp_path, {"jax": "0.9.2"}, [NAN, 1.0, NAN, 1.0], machine=machine, commit=f"{number}" * 40)
+    assert len({line for line, _ in convert(tmp_path).points}) == 2
+
+
+def test_release_without_a_date_is_named(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.99.0"}, [NAN, 1.0, NAN, 1.0])
+    converted = convert(tmp_path)
+    assert converted.points == {}
+    assert [release.name for release in converted.undated] == ["jax-0.99.0"]
+
+
+def test_dates_are_those_of_the_constraints_headers(tmp_path):
+    (tmp_path / "torch-2.8.0.txt").write_text("# release: torch 2.8.0\n# released: 2025-08-06\nnumpy==2.3.2\n")
+    (tmp_path / "notes.txt").write_text("# released: soon\n")
+    (tmp_path / "jax-x.txt").write_text("# release: jax x\n# released: 2025-08-06\n")
+    assert release_dates.read(tmp_path) == {("torch", Version("2.8.0")): datetime.date(2025, 8, 6)}
+    assert release_dates.read()["torch", Version("2.8.0")] == datetime.date(2025, 8, 6)
+
+
+def test_every_release_is_one_tagged_commit_at_its_date(tmp_path):
+    commits = release_history.write(tmp_path / "one", DATES)
+    log = subprocess.run(
+        ["git", "-C", str(tmp_path / "one"), "log", "--reverse", "--format=%H %ct %D", release_history.BRANCH],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert [line.split()[0] for line in log] == [commits[OLD], commits[TORCH], commits[NEW]]
+    # 18 March and 20 May 2026 at noon, UTC.
+    assert [int(line.split()[1]) for line in log] == [1773835200, 1779278400, 1779278460]
+    assert [line.split("tag: ")[1].split(",")[0] for line in log] == ["jax-0.9.2", "torch-2.13.0", "jax-0.10.2"]
+    assert release_history.write(tmp_path / "two", DATES) == commits
+
+
+def test_neighbours_are_releases_of_one_framework():
+    by_revision = {0: OLD, 1: TORCH, 2: NEW, 5: Release("torch", Version("2.14.0"))}
+    assert releases.neighbours(by_revision) == {(0, 2), (1, 5)}
+
+
+def test_no_name_from_results_becomes_a_path(tmp_path):
+    results = tmp_path / "results"
+    stored.write_suite(results, [CHAIN])
+    variables = {"BENCH_ACCELERATOR": "../../../escaped"}
+    path, _ = row(results, {"jax": "0.9.2"}, [NAN, 1.0, NAN, 1.0])
+    content = json.loads(path.read_text())
+    content["env_vars"] = variables
+    path.write_text(json.dumps(content))
+    archive = Archive(results)
+    converted = release_results.convert(archive, DATED)
+    assert dict(next(iter(converted.points))[0].variables) == variables
+    releases.write_results(tmp_path / "a" / "b" / "c", archive, converted, {OLD: "1" * 40}, {OLD: 1_700_000_000})
+    names = {
+        str(each.relative_to(tmp_path / "a" / "b" / "c")) for each in (tmp_path / "a").rglob("*") if each.is_file()
+    }
+    assert names == {"benchmarks.json", "machine0/machine.json", "machine0/11111111-line0.json"}
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_list_names_where_each_release_was_measured(tmp_path):
+    stored.write_suite(tmp_path, [CHAIN])
+    row(tmp_path, {"jax": "0.9.2"}, [NAN, 1.0, NAN, 1.0])
+    row(tmp_path, {"torch": "2.13.0"}, [1.0, NAN, 1.0, NAN])
+    dates = {(release.framework, release.version): date for release, date in DATES.items()}
+    found = release_list.entries(Archive(tmp_path), dates)
+    assert [(each.name, each.released.isoformat(), each.rows) for each in found] == [
+        ("torch-2.13.0", "2026-05-20", ("box, Python 3.11, cpu",)),
+        ("jax-0.9.2", "2026-03-18", ("box, Python 3.11, cpu",)),
+    ]
+
+
+@pytest.mark.end_to_end
+def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch):
+    results = tmp_path / "results"
+    stored.write_suite(results, [CHAIN])
+    slower = {"0.9.2": 1.0, "0.10.2": 2.0}
+    for version, seconds in slower.items():
+        row(results, {"jax": version}, [NAN, seconds, NAN, seconds])
+    row(results, {"torch": "2.13.0"}, [1.5, NAN, 1.5, NAN])
+    conf = types.SimpleNamespace(
+        html_dir=str(tmp_path / "html"), project="p", project_url="#", regressions_thresholds={}
+    )
+    dates = {(release.framework, release.version): date for release, date in DATES.items()}
+    monkeypatch.setattr(release_dates, "read", lambda: dates)
+    releases.write(conf, Archive(results), is_vendored=False)
+    site = tmp_path / "html" / "releases"
+    index = json.loads((site / "index.json").read_text())
+    assert index["revision_to_hash"] == {"0": "jax-0.9.2", "1": "torch-2.13.0", "2": "jax-0.10.2"}
+    assert index["tags"] == {"jax-0.9.2": 0, "torch-2.13.0": 1, "jax-0.10.2": 2}
+    assert index["params"]["framework"] == ["jax", "torch"]
+    graphs = {path.parent.parent.parent.parent.name: path for path in site.glob("graphs/**/chain*.json")}
+    lines = [json.loads(path.read_text()) for path in graphs.values() if "summary" not in str(path)]
+    assert [[0, [1.0, 1.0]], [2, [2.0, 2.0]]] in lines
+    assert [[1, [1.5, 1.5]]] in lines
+    # A change between neighbours is one at the later release, though another framework's lies between.
+    regressions = json.loads((site / "regressions.json").read_text())["regressions"]
+    assert [each[6] for each in regressions] == [[[None, 2, 1.0, 2.0]]] * 2
+    summaries = [json.loads(path.read_text()) for path in site.glob("graphs/**/summary.json")]
+    assert sorted(entry["change_rev"] or [] for summary in summaries for entry in summary) == [
+        [],
+        [],
+        [None, 2],
+        [None, 2],
+    ]
+    assert "jax-0.10.2" in (site / "regressions.xml").read_text()
+    page = (site / "index.html").read_text()
+    assert page.count('href="../bumps.html"') == 1
