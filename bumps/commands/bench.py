@@ -41,16 +41,20 @@ def add_parser(subparsers):
         help=f"torch==2.13.0, 'jax==0.10.2 control', 'jax latest' (may be repeated; default: "
         f"{', '.join(STARTER_ROWS)})",
     )
+    parser.add_argument("--core", action="store_true", help="measure benchmarks/core.txt's selection, as a bump does")
     measuring.add_measuring(parser, rounds=2)
     return parser
 
 
 def run(args):
+    if args.core and args.bench:
+        raise UserError("--bench chooses the benchmarks; leave out --core")
     config = load_config(args.config)
     progress = measuring.console()
+    chosen = measuring.core_patterns(config) if args.core else args.bench
     rows = _rows(Rows(config, args.python), args.row, progress)
     options = Options(
-        patterns=args.bench or [STARTER_BENCHMARKS],
+        patterns=chosen or [STARTER_BENCHMARKS],
         rounds=args.rounds,
         one_by_one=args.launch == "one-by-one",
         shared=args.shared,
