@@ -5,6 +5,7 @@ frameworks. Requirements: `cupti-python` at the CUDA major of the row, and an NV
 """
 
 import functools
+import hashlib
 
 from . import frameworks
 
@@ -20,6 +21,11 @@ def union_length(intervals):
             covered += end - max(start, reached)
             reached = end
     return covered
+
+
+def kernel_set(names):
+    """Return a short name of a set of kernels: steps that run the same kernels have the same one."""
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
 
 
 class DeviceClock:

@@ -56,6 +56,7 @@ def _figure(clock, mode, pass_, workload):
         counter.start()
         self.step()
         counter()
+        self.report_kernels(mode, pass_, params, counter)
         return counter.kernels
 
     method = count_kernels if clock == "kernels" else time_step
@@ -199,6 +200,22 @@ class Workload(abc.ABC):
             raise
         self.step = _READY.step
         self._prepared = key
+
+    def report_kernels(self, mode, pass_, params, counter):
+        """Record which kernels a process's step runs: an autotuner chooses others in other processes.
+
+        What a set's kernels are called is recorded once a row.
+        """
+        chosen = device_clock.kernel_set(counter.names)
+        known = any(record["set"] == chosen and "names" in record for record in sidecar.records("kernels"))
+        sidecar.append(
+            "kernels",
+            benchmark=self.benchmark_name(mode, pass_),
+            params=[str(each) for each in params],
+            kernels=counter.kernels,
+            set=chosen,
+            **({} if known else {"names": sorted(counter.names)}),
+        )
 
     def benchmark_name(self, mode, pass_, clock="wall"):
         """The name that asv gives the benchmark of this mode, pass and clock."""

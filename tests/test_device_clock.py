@@ -1,5 +1,7 @@
 """Device time is the union of the intervals in which the device was busy."""
 
+import types
+
 import pytest
 
 from benchmarks import device_clock, telemetry
@@ -19,6 +21,27 @@ from benchmarks import device_clock, telemetry
 )
 def test_union_length(intervals, length):
     assert device_clock.union_length(intervals) == length
+
+
+def test_a_set_of_kernels_has_one_name_in_any_order():
+    assert device_clock.kernel_set(["gemm", "add"]) == device_clock.kernel_set({"add", "gemm"})
+    assert device_clock.kernel_set(["gemm"]) != device_clock.kernel_set(["add", "gemm"])
+
+
+def test_which_kernels_ran_is_recorded_and_their_names_once_a_row(monkeypatch, tmp_path):
+    from benchmarks import matmul_chain, sidecar
+
+    monkeypatch.setenv("BENCH_SIDECAR", str(tmp_path / "row.jsonl"))
+    counter = types.SimpleNamespace(kernels=3, names={"gemm", "add"})
+    for _ in range(2):
+        matmul_chain.MatmulChain().report_kernels("compiled", "grad", ("jax", "bf16", "small"), counter)
+    first, second = sidecar.records("kernels")
+    assert first["benchmark"] == "matmul_chain.MatmulChain.time_compiled_grad"
+    assert first["params"] == ["jax", "bf16", "small"]
+    assert first["kernels"] == 3
+    assert first["names"] == ["add", "gemm"]
+    assert first["set"] == second["set"]
+    assert "names" not in second
 
 
 def test_a_cpu_row_has_no_device_clock_and_says_why(monkeypatch):
