@@ -47,25 +47,25 @@
       select.addEventListener("change", applyFilters);
     });
   }
-  let opening = null;
+  // The script that calls says which bump it is: several may be on their way at once.
   window.showOlderBump = function (html) {
-    if (!opening) return;
+    const wanted = document.currentScript.dataset.bump;
+    const opening = Array.from(document.querySelectorAll("details.older")).find((each) => each.dataset.bump === wanted);
     const holder = document.createElement("div");
     // Written by the publisher from an autoescaped template.
     holder.innerHTML = html;
     opening.append(holder);
     holder.querySelectorAll("table.sortable").forEach(makeSortable);
     applyFilters();
-    opening = null;
   };
   document.querySelectorAll("details.older").forEach(function (details) {
     details.addEventListener("toggle", function () {
       if (!details.open || details.dataset.loaded) return;
       details.dataset.loaded = "yes";
       const script = document.createElement("script");
+      script.dataset.bump = details.dataset.bump;
       script.src = "bumps-older/" + details.dataset.bump + ".js";
       script.addEventListener("error", () => details.append("This bump's table is missing."));
-      opening = details;
       document.head.append(script);
     });
   });
