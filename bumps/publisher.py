@@ -15,9 +15,10 @@ class BumpPages(OutputPublisher):
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
         """Write the pages; what goes wrong with them must not cost asv's own site."""
         from bumps.results import Archive
-        from bumps.site import pages, releases, vendor
+        from bumps.site import grid, pages, releases, vendor
 
         try:
+            grid.fill(conf.html_dir, benchmarks)
             is_vendored = vendor.serve(conf.html_dir)
             releases.write(conf, Archive(conf.results_dir), is_vendored)
             pages.write(conf)

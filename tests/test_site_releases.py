@@ -11,7 +11,7 @@ import pytest
 from packaging.version import Version
 
 from bumps.results import Archive
-from bumps.site import release_dates, release_grid, release_history, release_list, release_results, releases
+from bumps.site import grid, release_dates, release_history, release_list, release_results, releases
 from bumps.site.release_results import Release
 
 OLD, NEW, TORCH = (
@@ -223,8 +223,8 @@ def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch
 
 def test_line_of_the_grid_does_not_jump_between_the_frameworks():
     torch, jax = {0: 1.0, 2: 1.0, 4: 2.0}, {1: 10.0, 3: 10.0, 5: 5.0}
-    line = release_grid.index([torch, jax])
+    line = grid.index([torch, jax])
     assert [revision for revision, _ in line] == [0, 1, 2, 3, 4, 5]
     # Twice as slow in one of two is the square root of two; what follows takes it back.
     assert [value for _, value in line] == pytest.approx([1, 1, 1, 1, 2**0.5, 1])
-    assert release_grid.index([]) == []
+    assert grid.index([]) == []

@@ -19,8 +19,8 @@ FRAMEWORK = "framework"
 # Which environment held a release is no part of the line.
 OWN_VARIABLES = ("REPLICA", "BENCH_INTERPRETER", "BENCH_OVERRIDE")
 INTERPRETER = "BENCH_INTERPRETER"
-# asv puts these into file names.
-LONGEST_LABEL = 60
+# asv makes folders named after a parameter and its value, and a folder's name has at most 255 bytes.
+LONGEST_LABEL_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -172,4 +172,4 @@ def _labels(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _label(text: str) -> str:
-    return text[:LONGEST_LABEL]
+    return text.encode()[:LONGEST_LABEL_BYTES].decode(errors="ignore")

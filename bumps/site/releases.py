@@ -14,7 +14,7 @@ from asv.runner import BenchmarkResult
 from asv.util import UserError, load_json, write_json
 
 from bumps.results import Archive
-from bumps.site import navigation, release_dates, release_grid, release_history, release_results, vendor
+from bumps.site import grid, navigation, release_dates, release_history, release_results, vendor
 from bumps.site.release_results import Converted, Point, Release
 
 FOLDER = "releases"
@@ -42,7 +42,7 @@ def write(conf, archive: Archive, is_vendored: bool) -> None:
         write_results(work / "results", archive, converted, commits, release_history.times(dates))
         write_json(str(work / "asv.conf.json"), _config(conf))
         _publish(work, html_dir)
-    release_grid.write(html_dir)
+    grid.replace(html_dir)
     name_releases(html_dir, {commit: release for release, commit in commits.items()})
     if is_vendored:
         vendor.rewrite(html_dir, f"../{vendor.FOLDER}")

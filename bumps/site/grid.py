@@ -1,9 +1,11 @@
-"""The small lines of asv's grid over releases, which asv makes from all lines of a benchmark together."""
+"""The small lines of asv's grid of benchmarks, which asv makes from all lines of a benchmark together."""
 
 import math
 import pathlib
 from collections import defaultdict
+from collections.abc import Iterable
 
+from asv.graph import Graph
 from asv.util import load_json, write_json
 
 SUMMARY = "summary"
@@ -31,8 +33,16 @@ def index(series: list[dict[int, float]]) -> list[tuple[int, float]]:
     return line
 
 
-def write(html_dir: pathlib.Path) -> None:
-    """Replace asv's lines of the grid."""
+def fill(html_dir: str | pathlib.Path, names: Iterable[str]) -> None:
+    """Write an empty line for each benchmark that has none: asv's page asks for every benchmark's."""
+    for name in names:
+        path = pathlib.Path(html_dir) / (Graph.get_file_path({SUMMARY: ""}, name) + ".json")
+        if not path.exists():
+            write_json(str(path), [], compact=True)
+
+
+def replace(html_dir: pathlib.Path) -> None:
+    """Replace asv's lines, of a site over releases, by their indices."""
     graphs = html_dir / "graphs"
     series: dict[str, list[dict[int, float]]] = defaultdict(list)
     for path in graphs.rglob("*.json"):
