@@ -114,3 +114,31 @@ def convolution(x, weight):
         tap, seen = weight[offset], padded[(slice(None), *window)]
         result = result + (seen * tap if tap.ndim == 1 else seen @ tap)
     return result
+
+
+def sums_by_index(values, indices, count):
+    """Return (count, …): the sum of the values whose index is 0, 1, … count − 1."""
+    order = numpy.argsort(indices, kind="stable")
+    present, starts = numpy.unique(indices[order], return_index=True)
+    sums = numpy.zeros((count, *values.shape[1:]), values.dtype)
+    sums[present] = numpy.add.reduceat(values[order], starts, axis=0)
+    return sums
+
+
+def pulled_back_in_order(x, gradient, value, pulled):
+    """Return what a sort's or a top-k's gradient holds and what it should, row by row, in the order of the entries.
+
+    x and gradient are (rows, columns); value, some entries of each row of x, and pulled, what is pulled back through
+    them, are (rows, kept). Entries that are not kept have a gradient of zero. Which of equal entries was kept is left
+    open: among them, gradients are taken in rising order.
+    """
+    found = numpy.take_along_axis(gradient, numpy.lexsort((gradient, x)), -1)
+    # Each kept value takes the gradient's place of one entry of its rank; what is equal lies side by side.
+    wanted = numpy.zeros_like(gradient)
+    ranked = numpy.sort(x)
+    for row, (entries, kept, cotangent) in enumerate(zip(ranked, value, pulled, strict=True)):
+        by_value = numpy.lexsort((cotangent, kept))
+        first = numpy.searchsorted(entries, kept[by_value])
+        repeated = numpy.arange(len(kept)) - numpy.searchsorted(kept[by_value], kept[by_value])
+        wanted[row, first + repeated] = cotangent[by_value]
+    return found, numpy.take_along_axis(wanted, numpy.lexsort((wanted, ranked)), -1)
