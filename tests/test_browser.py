@@ -335,6 +335,7 @@ def test_hostile_names_run_nothing_on_asvs_pages(hostile, serve, visit, folder, 
     assert page.evaluate("window.broken") is None
     # That asv's scripts put markup where a name belongs is asv's; what it would run or load is refused, and said so.
     assert not any(each.startswith("asked the network") for each in visit.wrong)
+    assert view == "list" or any("Content Security Policy" in each for each in visit.wrong)
     visit.wrong.clear()
 
 
