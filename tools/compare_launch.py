@@ -1,6 +1,7 @@
 """Times the batched driver against `asv run` (spawn, then forkserver): the same row, benchmarks, rounds and machine.
 
     .venv/bin/python tools/compare_launch.py --row 'jax==0.10.2' --rounds 5
+    .venv/bin/python tools/compare_launch.py --row 'torch installed:/opt/venv/bin/python'
 
 Prints wall times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
 to measure, and between a row and its control within each (the machine's noise). Results go to .cache/compare_launch
@@ -30,7 +31,7 @@ from bumps import driver
 from bumps.commands import measuring
 from bumps.driver import Options, Outcome
 from bumps.results import name_with_params
-from bumps.rows import CONTROL, REPLICA, Row, Rows, load_config
+from bumps.rows import CONTROL, INSTALLED, REPLICA, Row, Rows, load_config
 
 FOLDER = pathlib.Path(".cache") / "compare_launch"
 WAYS = ("batched", "spawn", "forkserver")
@@ -58,11 +59,13 @@ def measure_batched(config: Config, rows: list[Row], patterns: list[str], rounds
 
 def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, way: str, machine: str) -> float:
     narrowed = copy.copy(config)
+    is_installed = row.named.startswith(f"{INSTALLED}:")
     narrowed.matrix = {
-        "req": {row.framework: [row.release]},
+        "req": {} if is_installed else {row.framework: [row.release]},
         "env_nobuild": {REPLICA: [None, CONTROL]},
     }
     narrowed.include, narrowed.exclude = [], []
+    specified = row.named if is_installed else f"{config.environment_type}:{row.environment.python}"
     log.enable()
     started = time.monotonic()
     with contextlib.redirect_stdout(sys.stderr):
@@ -71,7 +74,7 @@ def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, wa
             range_spec="HEAD^!",
             bench=[f"^{re.escape(name)}$" for name in names],
             attribute={"rounds": rounds},
-            env_spec=[f"{config.environment_type}:{row.environment.python}"],
+            env_spec=[specified],
             machine=machine,
             record_samples=True,
             pull=False,
