@@ -75,6 +75,15 @@ def hostile(tmp_path_factory, modules):
 
 
 @pytest.fixture(scope="session")
+def committed(tmp_path_factory, modules):
+    """A published site of the results in the repository, measured on real machines."""
+    project = site_project.SiteProject(tmp_path_factory.mktemp("committed") / "project")
+    shutil.copytree(site_project.REPOSITORY / "results", project.results)
+    project.publish()
+    return project.html
+
+
+@pytest.fixture(scope="session")
 def chromium():
     from playwright.sync_api import sync_playwright
 
@@ -314,6 +323,25 @@ def test_link_to_a_row_leads_to_that_row(site, serve, visit):
     again = visit(address + anchor)
     assert again.locator("tr:target").get_attribute("id") == anchor[1:]
     assert again.locator("tr:target").is_visible()
+
+
+@pytest.mark.parametrize("page_name", [*OURS, "index.html", "releases/index.html"])
+def test_results_of_the_repository_render(committed, serve, visit, modules, page_name):
+    page = visit(serve(committed) + page_name)
+    page.wait_for_timeout(300)
+    keep(page, f"committed-{page_name.removesuffix('.html').replace('/', '-')}")
+    if page_name in OURS:
+        assert violations(page, modules) == []
+        assert page.locator("table.sortable tbody tr").count() > 0
+
+
+def test_graph_of_the_repositorys_results_is_drawn_over_releases(committed, serve, visit):
+    index = json.loads((committed / "releases" / "index.json").read_text())
+    benchmark = next(name for name in index["benchmarks"] if name.endswith("time_compiled_forward"))
+    page = visit(f"{serve(committed)}releases/index.html#{benchmark}")
+    lines = series(page)
+    keep(page, "committed-releases-graph")
+    assert any(value is not None for line in lines for _, value in line["data"])
 
 
 @pytest.mark.parametrize("page_name", OURS)

@@ -74,6 +74,16 @@ def test_address_of_a_later_asv_keeps_the_links(tmp_path, packages):
     assert (html / "index.html").read_text() == page
 
 
+def test_without_npm_the_links_stay_and_the_site_is_published(tmp_path, monkeypatch):
+    def fail():
+        raise UserError("Node's npm is not installed")
+
+    monkeypatch.setattr(node, "ensure", fail)
+    html = site(tmp_path)
+    assert vendor.serve(html) is False
+    assert (html / "index.html").read_text() == ASV_INDEX
+
+
 def test_without_npm_one_line_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "package-lock.json").write_text(
         json.dumps({"packages": {"": {}, "node_modules/a": {"integrity": "x"}}})

@@ -34,6 +34,7 @@ def write(conf, archive: Archive, is_vendored: bool) -> None:
         )
     if not converted.points:
         return
+    log.info("Generating asv's site over the releases")
     dates = {release: known[release.framework, release.version] for _, release in converted.points}
     html_dir = pathlib.Path(conf.html_dir).absolute() / FOLDER
     with tempfile.TemporaryDirectory(prefix="bumps-") as temporary:
