@@ -1,7 +1,7 @@
 """Whether a workload computes what its float64 NumPy reference says, within what its precision allows.
 
-`python -m benchmarks.correctness [WORKLOAD…]` checks the smallest size of every workload in the running environment and
-prints one line a check; exit status 1 when one fails.
+`python -m benchmarks.correctness [NAME…]` checks the smallest size of every workload and probe in the running
+environment and prints one line a check; exit status 1 when one fails.
 """
 
 import argparse
@@ -137,30 +137,40 @@ def workloads():
     """Return the workload classes of this package by name."""
     from . import workload
 
+    return _classes(workload.Workload)
+
+
+def probes():
+    """Return the probe classes of this package by name."""
+    from . import probe
+
+    return _classes(probe.Probe)
+
+
+def _classes(base):
     found = {}
     for module in pkgutil.iter_modules([__file__.rsplit("/", 1)[0]]):
         if module.ispkg or module.name == "correctness":
             continue
         members = vars(importlib.import_module(f"{__package__}.{module.name}")).values()
         for member in members:
-            if inspect.isclass(member) and issubclass(member, workload.Workload) and not inspect.isabstract(member):
+            if inspect.isclass(member) and issubclass(member, base) and not inspect.isabstract(member):
                 found[member.__name__] = member
     return found
 
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.correctness", description=__doc__.split("\n\n")[0])
-    known = workloads()
-    parser.add_argument("workload", nargs="*", help=f"of {', '.join(known)}; all without")
+    known = {**workloads(), **probes()}
+    parser.add_argument("name", nargs="*", help=f"of {', '.join(known)}; all without")
     parser.add_argument("--precision", action="append", choices=frameworks.PRECISIONS)
     arguments = parser.parse_args(argv)
-    unknown = sorted(set(arguments.workload) - set(known))
+    unknown = sorted(set(arguments.name) - set(known))
     if unknown:
-        parser.error(f"no workload is called {', '.join(unknown)}; there are {', '.join(known)}")
+        parser.error(f"no workload or probe is called {', '.join(unknown)}; there are {', '.join(known)}")
     failed = checked = 0
-    for name in arguments.workload or known:
-        computation = known[name]()
-        for label, run in _checks(computation, arguments.precision):
+    for name in arguments.name or known:
+        for label, run in checks(known[name](), arguments.precision):
             try:
                 error, allowed = run()
             except frameworks.Unsupported as reason:
@@ -176,15 +186,44 @@ def main(argv=None):
     return 1 if failed or not checked else 0
 
 
-def _checks(computation, precisions):
-    axes = itertools.product(*computation.params, computation.modes, computation.passes)
-    smallest = next(iter(computation.sizes))
-    for *params, mode, pass_ in axes:
-        framework, precision, size, *extra = params
-        if size != smallest or (precisions and precision not in precisions):
+def checks(measured, precisions=None):
+    """Yield (label, run) for every check of a workload or probe at its smallest size; `precisions` narrows them.
+
+    `run()` returns (error, tolerance) and raises Disagreement, or frameworks.Unsupported where the row cannot run it.
+    """
+    from . import workload
+
+    smallest = dict(zip(measured.param_names, measured.params, strict=True)).get("size", [None])[0]
+    for params in itertools.product(*measured.params):
+        chosen = dict(zip(measured.param_names, params, strict=True))
+        if chosen.get("size") != smallest:
             continue
+        if precisions and chosen.get("precision") not in (None, *precisions):
+            continue
+        if isinstance(measured, workload.Workload):
+            yield from _checks_of_steps(measured, *params)
+        else:
+            yield from _checks_of_figures(measured, *params)
+
+
+def _checks_of_steps(computation, framework, precision, size, *extra):
+    for mode, pass_ in itertools.product(computation.modes, computation.passes):
         label = " ".join([type(computation).__name__, framework, mode, pass_, precision, size, *map(str, extra)])
         yield label, functools.partial(check, computation, framework, mode, pass_, precision, size, extra)
+
+
+def _checks_of_figures(probe, framework, *others):
+    for name in probe.figures():
+        label = " ".join([type(probe).__name__, framework, name, *map(str, others)])
+        yield label, functools.partial(check_figure, probe, name, framework, *others)
+
+
+def check_figure(probe, name, framework, *others):
+    """Return (error, tolerance) of what a probe's figure measures; raises what `check` does."""
+    error, allowed = probe.check(getattr(type(probe), name), frameworks.get(framework), *others)
+    if not error <= allowed:
+        raise Disagreement(f"error {error:.2g} against the reference, {allowed:.2g} is allowed")
+    return error, allowed
 
 
 if __name__ == "__main__":

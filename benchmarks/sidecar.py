@@ -1,8 +1,11 @@
 """Appends what asv does not keep (status, audits, telemetry) to the row's sidecar; see docs/architecture.md."""
 
+import contextlib
 import datetime
 import json
 import os
+
+LONGEST_REASON = 500
 
 
 def append(record: str, **fields) -> None:
@@ -37,3 +40,22 @@ def records(record: str) -> list:
             if isinstance(entry, dict) and entry.get("record") == record:
                 found.append(entry)
     return found
+
+
+@contextlib.contextmanager
+def reported(benchmark: str, params: tuple):
+    """Append a `status` record of what is raised within, with its reason, and let it go on: skipped, else failed."""
+    try:
+        yield
+    except Exception as error:
+        # What asv skips for, too.
+        skipped = isinstance(error, NotImplementedError)
+        first_line = (str(error).strip().splitlines() or [""])[0]
+        append(
+            "status",
+            benchmark=benchmark,
+            params=[str(each) for each in params],
+            status="skipped" if skipped else "failed",
+            reason=(first_line if skipped else f"{type(error).__name__}: {first_line}")[:LONGEST_REASON],
+        )
+        raise

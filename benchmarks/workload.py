@@ -182,8 +182,7 @@ class Workload(abc.ABC):
                 _READY.refuse_compilation(mode)
             return
         name = self.benchmark_name(mode, pass_, clock)
-        report = functools.partial(sidecar.append, "status", benchmark=name, params=[str(each) for each in params])
-        try:
+        with sidecar.reported(name, params):
             if clock != "wall" and (reason := device_clock.why_not()):
                 raise frameworks.Unsupported(reason)
             if not _READY.holds(type(self), mode, pass_, params):
@@ -191,13 +190,6 @@ class Workload(abc.ABC):
                 step = self._ready_step(mode, pass_, *params)
                 _READY.hold((type(self), mode, pass_, params), name, step)
             _READY.choose_clock(clock)
-        except frameworks.Unsupported as reason:
-            report(status="skipped", reason=str(reason))
-            raise
-        except Exception as error:
-            first_line = (str(error).strip().splitlines() or [""])[0]
-            report(status="failed", reason=f"{type(error).__name__}: {first_line}"[:500])
-            raise
         self.step = _READY.step
         self._prepared = key
 

@@ -88,7 +88,7 @@ def test_a_changed_fingerprint_raises_the_version_by_one():
 
 def test_committed_versions_belong_to_the_committed_workloads():
     stored = versions._stored()
-    for name, workload in correctness.workloads().items():
-        assert stored[name]["fingerprint"] == versions.fingerprint(workload), (
+    for name, measured in {**correctness.workloads(), **correctness.probes()}.items():
+        assert stored[name]["fingerprint"] == versions.fingerprint(measured), (
             f"{name} changed: run tools/update_versions.py and commit benchmarks/versions.json"
         )

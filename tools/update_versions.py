@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Raise the asv version of every workload whose computation, adapters or timing policy changed.
+"""Raise the asv version of every workload and probe whose computation, adapters or timing policy changed.
 
 .venv/bin/python tools/update_versions.py          write benchmarks/versions.json
 .venv/bin/python tools/update_versions.py --check  only say what would change; exit status 1 if anything would
@@ -31,8 +31,9 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 if something would change")
     arguments = parser.parse_args()
     path = pathlib.Path(versions.PATH)
+    measured = {**correctness.workloads(), **correctness.probes()}
     stored = json.loads(path.read_text())
-    found = updated(stored, {name: versions.fingerprint(cls) for name, cls in correctness.workloads().items()})
+    found = updated(stored, {name: versions.fingerprint(cls) for name, cls in measured.items()})
     changed = sorted(name for name in {*found, *stored} if found.get(name) != stored.get(name))
     for name in changed:
         old, new = stored.get(name, {}).get("version"), found.get(name, {}).get("version")
