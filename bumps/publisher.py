@@ -13,14 +13,20 @@ class BumpPages(OutputPublisher):
 
     @classmethod
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
-        """Write the pages; what goes wrong with them must not cost asv's own site."""
-        from bumps.results import Archive
+        """Write the pages; what goes wrong with some of them must not cost the others, nor asv's own site."""
         from bumps.site import grid, pages, releases, vendor
 
+        is_vendored = False
         try:
             grid.fill(conf.html_dir, benchmarks)
             is_vendored = vendor.serve(conf.html_dir)
-            releases.write(conf, Archive(conf.results_dir), is_vendored)
+        except OSError as error:
+            log.error(f"asv's own pages are not complete: {error}")
+        try:
+            releases.write(conf, is_vendored)
+        except (UserError, OSError) as error:
+            log.error(f"the pages over releases were not written: {error}")
+        try:
             pages.write(conf)
         except (UserError, OSError) as error:
             log.error(f"the pages of bumps were not written: {error}")

@@ -8,6 +8,7 @@ import types
 
 import archive as stored
 import pytest
+from asv.util import UserError
 from packaging.version import Version
 
 from bumps.results import Archive
@@ -147,6 +148,20 @@ def test_every_release_is_one_tagged_commit_at_its_date(tmp_path):
     assert release_history.write(tmp_path / "two", DATES) == commits
 
 
+def test_settings_of_whoever_publishes_have_no_say(tmp_path, monkeypatch):
+    (tmp_path / "gitconfig").write_text("[commit]\n\tgpgsign = true\n[init]\n\tdefaultObjectFormat = sha256\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    assert len(release_history.write(tmp_path / "history", DATES)[OLD]) == 40
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_git_that_fails_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(release_history, "BRANCH", "no..name")
+    with pytest.raises(UserError, match=r"^git init failed: .*no\.\.name"):
+        release_history.write(tmp_path / "history", DATES)
+
+
 def test_neighbours_are_releases_of_one_framework():
     by_revision = {0: OLD, 1: TORCH, 2: NEW, 5: Release("torch", Version("2.14.0"))}
     assert releases.neighbours(by_revision) == {(0, 2), (1, 5)}
@@ -192,11 +207,15 @@ def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch
         row(results, {"jax": version}, [NAN, seconds, NAN, seconds])
     row(results, {"torch": "2.13.0"}, [1.5, NAN, 1.5, NAN])
     conf = types.SimpleNamespace(
-        html_dir=str(tmp_path / "html"), project="p", project_url="#", regressions_thresholds={}
+        html_dir=str(tmp_path / "html"),
+        results_dir=str(results),
+        project="p",
+        project_url="#",
+        regressions_thresholds={},
     )
     dates = {(release.framework, release.version): date for release, date in DATES.items()}
     monkeypatch.setattr(release_dates, "read", lambda: dates)
-    releases.write(conf, Archive(results), is_vendored=False)
+    releases.write(conf, is_vendored=False)
     site = tmp_path / "html" / "releases"
     index = json.loads((site / "index.json").read_text())
     assert index["revision_to_hash"] == {"0": "jax-0.9.2", "1": "torch-2.13.0", "2": "jax-0.10.2"}

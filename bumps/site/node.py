@@ -12,7 +12,16 @@ from asv.util import UserError
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ROOT / "node_modules"
 # npm's own timeouts add up to minutes on a machine without a network.
-COMMAND = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-timeout=20000")
+COMMAND = (
+    "npm",
+    "ci",
+    "--include=dev",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--fetch-retries=1",
+    "--fetch-timeout=20000",
+)
 LIMIT_SECONDS = 180
 
 

@@ -5,6 +5,8 @@ import os
 import pathlib
 import subprocess
 
+from asv.util import UserError
+
 from bumps.site.release_results import Release
 
 BRANCH = "releases"
@@ -24,15 +26,24 @@ def times(dates: dict[Release, datetime.date]) -> dict[Release, int]:
     return found
 
 
+def environment() -> dict[str, str]:
+    """Return the environment for git: settings of whoever publishes (signing, hooks, a repository) have no say."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return own | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+
+
 def write(folder: pathlib.Path, dates: dict[Release, datetime.date]) -> dict[Release, str]:
-    """Create the repository in `folder`; return each release's commit. The same releases give the same commits."""
-    # Settings of whoever publishes (signing, hooks, templates) have no say here.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    """Create the repository in `folder`; return each release's commit. The same releases give the same commits.
+
+    Raises UserError with git's last line where git fails.
+    """
 
     def git(*arguments: str, text: str | None = None) -> str:
         command = ["git", "-C", str(folder), *arguments]
-        return subprocess.run(command, env=environment, input=text, capture_output=True, text=True, check=True).stdout
+        done = subprocess.run(command, env=environment(), input=text, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise UserError(f"git {arguments[0]} failed: {done.stderr.strip().rpartition(chr(10))[2]}")
+        return done.stdout
 
     folder.mkdir(parents=True)
     git("init", "--quiet", "--bare", f"--initial-branch={BRANCH}", ".")

@@ -20,11 +20,14 @@ from bumps.site.release_results import Converted, Point, Release
 FOLDER = "releases"
 
 
-def write(conf, archive: Archive, is_vendored: bool) -> None:
+def write(conf, is_vendored: bool) -> None:
     """Write `releases/` into asv's html folder; nothing where no dated release has a figure. Raises UserError, OSError.
+
+    `is_vendored`: the site holds the scripts of asv's pages.
 
     asv runs in a process of its own on a configuration without plugins, so our publisher is not called again.
     """
+    archive = Archive(conf.results_dir)
     known = release_dates.read()
     converted = release_results.convert(archive, set(known))
     for release in converted.undated:
@@ -113,7 +116,16 @@ def _add(results: Results, point: Point, benchmarks: dict[str, dict]) -> None:
 def _publish(work: pathlib.Path, html_dir: pathlib.Path) -> None:
     """Run `asv publish`; raises UserError with its last line when it fails."""
     command = [sys.executable, "-m", "asv", "publish", "--no-pull", "--html-dir", str(html_dir)]
-    with subprocess.Popen(command, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as asv:
+    with subprocess.Popen(
+        command,
+        cwd=work,
+        env=release_history.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    ) as asv:
         said = ""
         for line in asv.stdout:
             log.dot()
