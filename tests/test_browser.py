@@ -232,6 +232,21 @@ def test_releases_can_be_zoomed_and_scaled(site, serve, visit):
     assert re.fullmatch(r"(torch|jax)-[\d.]+\.\.(torch|jax)-[\d.]+", page.locator("#range").input_value())
 
 
+def test_point_says_its_release_and_value(site, serve, visit):
+    page = visit(f"{serve(site)}releases/index.html{ONE_CURVE}")
+    place = """() => {
+        const plot = jQuery('#main-graph').data('plot'), line = plot.getData().find(s => s.label.includes('torch'));
+        const [x, y] = line.data[line.data.length - 1], at = plot.pointOffset({x: x, y: y});
+        const box = document.getElementById('main-graph').getBoundingClientRect();
+        return [box.left + at.left, box.top + at.top];
+    }"""
+    series(page)
+    page.mouse.move(*page.evaluate(place))
+    tooltip = page.locator(".tooltip-inner", has_text="@")
+    tooltip.wait_for()
+    assert re.fullmatch(r"5\.\d+ms @ torch-2\.15\.0", tooltip.inner_text())
+
+
 def test_regressions_over_releases_name_the_release_and_lead_to_it(site, serve, visit):
     page = visit(f"{serve(site)}releases/index.html#/regressions")
     rows = page.locator("#regressions-body tbody tr:visible")
