@@ -1,4 +1,4 @@
-"""A small asv project on the real environments: rows of jax, the constraints of the repository, a suite of its own."""
+"""A small asv project on the real environments: rows of one framework, the repository's constraints, its own suite."""
 
 import json
 import os
@@ -11,7 +11,15 @@ import textwrap
 REPOSITORY = pathlib.Path(__file__).parent.parent
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 RELEASE = "0.10.2"
-ROW = f"pinned-py{PYTHON}-jax{RELEASE}-BENCH_ACCELERATORcpu"
+TORCH_RELEASE = "2.13.0"
+
+
+def row_of(framework: str, release: str) -> str:
+    """Return asv's name of a row."""
+    return f"pinned-py{PYTHON}-{framework}{release}-BENCH_ACCELERATORcpu"
+
+
+ROW = row_of("jax", RELEASE)
 MACHINE = "box"
 
 SUITE = """
@@ -49,8 +57,8 @@ SUITE = """
 class RowProject:
     """A project in a folder of its own; asv runs there as a user would run it."""
 
-    def __init__(self, folder: pathlib.Path, releases: tuple[str, ...] = (RELEASE,)):
-        self.folder = folder
+    def __init__(self, folder: pathlib.Path, releases: tuple[str, ...] = (RELEASE,), framework: str = "jax"):
+        self.folder, self.framework = folder, framework
         (folder / "benchmarks").mkdir(parents=True)
         (folder / "home").mkdir()
         self.configure(releases)
@@ -72,8 +80,11 @@ class RowProject:
             "environment_type": "pinned",
             "plugins": [".env_matrix.environment"],
             "install_timeout": 900,
-            "matrix": {"req": {"jax": [None, *releases]}, **matrix},
-            "exclude": [{"req": {"jax": None}}, {"environment_type": "installed", "req": {"jax": ".+"}}],
+            "matrix": {"req": {self.framework: [None, *releases]}, **matrix},
+            "exclude": [
+                {"req": {self.framework: None}},
+                {"environment_type": "installed", "req": {self.framework: ".+"}},
+            ],
         }
         (self.folder / "asv.conf.json").write_text(json.dumps(configuration))
 
@@ -81,7 +92,7 @@ class RowProject:
         """Return the same project elsewhere, with a copy of its rows."""
         shutil.copytree(self.folder, folder, symlinks=True)
         copy = object.__new__(RowProject)
-        copy.folder = folder
+        copy.folder, copy.framework = folder, self.framework
         return copy
 
     @property
