@@ -34,7 +34,10 @@ NOT_MEASURED = frozenset(
 
 # Modules that do the same.
 NOT_MEASURED_MODULES = frozenset(
-    ["audits", "correctness", "device_clock", "reference", "sidecar", "telemetry", "training_check", "versions"]
+    [
+        *("audits", "correctness", "device_clock", "random_check", "reference", "sidecar", "telemetry"),
+        *("training_check", "versions"),
+    ]
 )
 
 
