@@ -21,7 +21,7 @@ class RandomNumbers(workload.Workload):
     """
 
     sizes = {
-        "small": workload.Size("overhead", n=2**16),
+        "small": workload.Size("overhead", n=2**13),
         "large": workload.Size("compute", accelerator_only=True, n=2**24),
     }
     precisions = ("bf16", "fp32")

@@ -15,8 +15,8 @@ class Recurrence(workload.Workload):
 
     Overhead-bound, whatever the machine: what counts is what a framework needs from one step to the next. Written as
     each framework's users write it: jax.lax.scan, and in torch a Python loop, which torch.compile unrolls; torch has no
-    public function for it. Loops too long to unroll are not compiled. The matrix is orthogonal and so stretches
-    nothing: neither signals nor roundings grow.
+    public function for it. Loops too long to unroll are not compiled. Outside of jit jax compiles the gradient of a scan
+    at every call. The matrix is orthogonal and so stretches nothing: neither signals nor roundings grow.
     """
 
     sizes = {

@@ -1,13 +1,12 @@
 """Training, attention, normalisation and convolution: references, counts, and whether a wrong step is noticed."""
 
-import itertools
 import json
 import subprocess
-import textwrap
 
 import numpy
 import pytest
 from numpy_framework import FAULTS, NumpyAdapter, NumpyStep
+from workload_checks import CHECK_RIGHT_AND_SCALED, called, made, small_inputs, variants, with_input_scaled
 
 from benchmarks import (
     adamw,
@@ -18,7 +17,6 @@ from benchmarks import (
     normalise,
     training_check,
     transformer_block,
-    workload,
 )
 
 WORKLOADS = (
@@ -31,31 +29,10 @@ WORKLOADS = (
 TRAINED = (mlp_train.MLPTrain, transformer_block.TransformerBlock)
 
 
-def made(workload_class, **chosen):
-    computation = workload_class()
-    for name, values in computation.extra_params.items():
-        setattr(computation, name, chosen.get(name, values[0]))
-    return computation
-
-
-def variants(workload_class):
-    names = list(workload_class.extra_params)
-    for values in itertools.product(*workload_class.extra_params.values()):
-        yield made(workload_class, **dict(zip(names, values, strict=True)))
-
-
-def small_inputs(computation, precision="fp32"):
-    return workload.put_all(NumpyAdapter(), computation.arrays("small"), precision)
-
-
 def tiny(computation, **dimensions):
     """Return float64 inputs of a size that differences can be taken of."""
     drawn = computation.inputs(numpy.random.default_rng(5), **dimensions)
     return {n: v.astype(numpy.float64) if v.dtype == numpy.float32 else v for n, v in drawn.items()}
-
-
-def called(computation):
-    return "-".join([type(computation).__name__, *(getattr(computation, name) for name in computation.extra_params)])
 
 
 FORWARD = [computation for each in WORKLOADS if "forward" in each.passes for computation in variants(each)]
@@ -70,19 +47,9 @@ def test_a_forward_pass_in_float32_agrees_and_one_with_an_input_scaled_by_two_do
     for name in inputs:
         if name == "target" or _forgets_scale(computation, name):
             continue
-        planted = _with_input_scaled(computation, name)
+        planted = with_input_scaled(computation, name)
         error, allowed = planted.check(adapter, "eager", "forward", "fp32", "small", inputs)
         assert error > allowed, name
-
-
-def _with_input_scaled(computation, name):
-    """Return the workload with a step that is given twice the input that its reference is given."""
-
-    class Planted(type(computation)):
-        def build(self, adapter, mode, pass_, inputs):
-            return super().build(adapter, mode, pass_, {**inputs, name: 2 * inputs[name]})
-
-    return made(Planted, **{each: getattr(computation, each) for each in computation.extra_params})
 
 
 def _forgets_scale(computation, name):
@@ -229,29 +196,6 @@ def test_small_sizes_are_affordable_and_large_ones_for_accelerators():
                 assert computation.flops(pass_, **each.sizes["large"].dimensions) > 1e8
 
 
-PLANT = """
-    import json, sys
-    from benchmarks import correctness, frameworks, workload
-
-    framework, found = sys.argv[1], []
-    adapter = frameworks.get(framework)
-    known = correctness.workloads()
-    for name, pass_, mode, planted, extra in json.loads(sys.argv[2]):
-        computation = known[name]()
-        for parameter, value in zip(computation.extra_params, extra):
-            setattr(computation, parameter, value)
-        adapter.release()
-        adapter.set_precision("fp32")
-        inputs = workload.put_all(adapter, computation.arrays("small"), "fp32")
-        right = computation.check(adapter, mode, pass_, "fp32", "small", inputs)
-        build = computation.build
-        computation.build = lambda adapter, mode, pass_, inputs: build(
-            adapter, mode, pass_, {**inputs, planted: 2 * inputs[planted]}
-        )
-        found.append((right, computation.check(adapter, mode, pass_, "fp32", "small", inputs)))
-    print(json.dumps(found))
-"""
-
 # An input whose doubling changes the gradient of every kind.
 PLANTED = [
     ("Attention", "grad", "compiled", "key", ["written-out"]),
@@ -269,7 +213,7 @@ PLANTED = [
 @pytest.mark.end_to_end
 def test_gradients_and_training_steps_with_an_input_scaled_by_two_are_noticed(built_row):
     ran = subprocess.run(
-        [built_row.python, "-c", textwrap.dedent(PLANT), "jax", json.dumps(PLANTED)],
+        [built_row.python, "-c", CHECK_RIGHT_AND_SCALED, "jax", json.dumps(PLANTED)],
         env=built_row.environment,
         check=True,
         capture_output=True,

@@ -1,0 +1,68 @@
+"""What the tests of workloads share: every kind of a workload, and the same with a fault planted."""
+
+import itertools
+import textwrap
+
+from numpy_framework import NumpyAdapter
+
+from benchmarks import workload
+
+
+def made(workload_class, **chosen):
+    """Return a workload of the chosen extra parameters, the first of each where none is chosen."""
+    computation = workload_class()
+    for name, values in computation.extra_params.items():
+        setattr(computation, name, chosen.get(name, values[0]))
+    return computation
+
+
+def variants(workload_class):
+    """Yield a workload for every combination of its extra parameters."""
+    names = list(workload_class.extra_params)
+    for values in itertools.product(*workload_class.extra_params.values()):
+        yield made(workload_class, **dict(zip(names, values, strict=True)))
+
+
+def called(computation):
+    """Return the test's name of a workload and its extra parameters."""
+    return "-".join([type(computation).__name__, *(getattr(computation, name) for name in computation.extra_params)])
+
+
+def small_inputs(computation, precision="fp32"):
+    return workload.put_all(NumpyAdapter(), computation.arrays("small"), precision)
+
+
+def with_input_scaled(computation, name):
+    """Return the workload with a step that is given twice the input that its reference is given."""
+
+    class Planted(type(computation)):
+        def build(self, adapter, mode, pass_, inputs):
+            return super().build(adapter, mode, pass_, {**inputs, name: 2 * inputs[name]})
+
+    return made(Planted, **{each: getattr(computation, each) for each in computation.extra_params})
+
+
+# Run in a row: FRAMEWORK [[workload, pass, mode, input to scale, extra parameters], …]; prints the outcomes of the
+# checks, [[error, tolerance] of the right step, [error, tolerance] of the wrong one], for each.
+CHECK_RIGHT_AND_SCALED = textwrap.dedent("""
+    import json, sys
+    from benchmarks import correctness, frameworks, workload
+
+    framework, found = sys.argv[1], []
+    adapter = frameworks.get(framework)
+    known = correctness.workloads()
+    for name, pass_, mode, planted, extra in json.loads(sys.argv[2]):
+        computation = known[name]()
+        for parameter, value in zip(computation.extra_params, extra):
+            setattr(computation, parameter, value)
+        adapter.release()
+        adapter.set_precision("fp32")
+        inputs = workload.put_all(adapter, computation.arrays("small"), "fp32")
+        right = computation.check(adapter, mode, pass_, "fp32", "small", inputs)
+        build = computation.build
+        computation.build = lambda adapter, mode, pass_, inputs: build(
+            adapter, mode, pass_, {**inputs, planted: 2 * inputs[planted]}
+        )
+        found.append((right, computation.check(adapter, mode, pass_, "fp32", "small", inputs)))
+    print(json.dumps(found))
+""")
