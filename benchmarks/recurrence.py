@@ -14,9 +14,9 @@ class Recurrence(workload.Workload):
     """h ← tanh(h·w + u) for a small state and one row of input after the other; all states are returned.
 
     Overhead-bound, whatever the machine: what counts is what a framework needs from one step to the next. Written as
-    each framework's users write it: jax.lax.scan, and in torch a Python loop, which torch.compile unrolls; torch has no
-    public function for it. Loops too long to unroll are not compiled. Outside of jit jax compiles the gradient of a scan
-    at every call. The matrix is orthogonal and so stretches nothing: neither signals nor roundings grow.
+    each framework's users write it: jax.lax.scan, and in torch, which has no public function for it, a Python loop,
+    which torch.compile unrolls; loops too long for that are not compiled. Outside of jit jax compiles the gradient of a
+    scan at every call. The matrix is orthogonal and so stretches nothing: neither signals nor roundings grow.
     """
 
     sizes = {
