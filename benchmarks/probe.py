@@ -64,7 +64,7 @@ class Probe(abc.ABC):
             return declared(self, *params)
 
         call.setup = functools.partial(self.prepare, declared)
-        call.teardown = lambda *params: self.after_sample()
+        call.teardown = functools.partial(self.finish, declared)
         call.pretty_source = inspect.getsource(type(self))
         return call
 
@@ -103,6 +103,12 @@ class Probe(abc.ABC):
                 self.make_ready(declared, frameworks.get(framework), *others)
             self._ready = key
         self.before_sample()
+
+    def finish(self, declared, *params):
+        """Check a sample that was taken: asv's teardown, which it also calls after a figure that was skipped."""
+        if self._ready == (declared.__name__, params):
+            with sidecar.reported(self.benchmark_name(declared), params):
+                self.after_sample()
 
     def benchmark_name(self, declared):
         """The name that asv gives the benchmark of a figure."""

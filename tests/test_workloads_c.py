@@ -8,7 +8,7 @@ import numpy
 import pytest
 from numpy_framework import NumpyAdapter
 
-from benchmarks import correctness, dispatch, frameworks, transfer
+from benchmarks import compile_time, correctness, dispatch, frameworks, memory, mlp_train, probe, transfer
 
 
 class EagerAdapter(NumpyAdapter):
@@ -221,3 +221,216 @@ def test_jax_copies_every_number_to_new_memory_of_the_kind_that_is_claimed(built
         "time_to_host pinned": [[0.0, 0.0], True],
         "planted": "the result is in pageable memory, not in pinned memory",
     }
+
+
+class Compiled(compile_time.CompileTime):
+    """A step that is no program, in a cache whose counts are given."""
+
+    computation = mlp_train.MLPTrain
+    compiled_pass = "train"
+
+    def first_step(self, adapter, precision, size):
+        return lambda: numpy.ones(1, numpy.float32)
+
+    def fill(self, framework, precision, size):
+        pass
+
+
+class CountedCache:
+    counted = ((3, 5), (3, 5))
+
+    def __init__(self, folder):
+        self._counts = iter(self.counted)
+
+    def open(self, adapter):
+        pass
+
+    def counts(self):
+        return next(self._counts)
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "missed", "problem"),
+    [
+        ("time_cold", 0, 2, None),
+        ("time_cold", 1, 1, "the cold cache held 1 of 2 programs"),
+        ("time_warm", 2, 0, None),
+        ("time_warm", 1, 1, "the warm cache lacked 1 of 2 programs"),
+    ],
+)
+def test_a_cold_cache_holds_nothing_and_a_warm_one_everything(monkeypatch, name, found, missed, problem):
+    class Cache(CountedCache):
+        counted = ((3, 5), (3 + found, 5 + missed))
+
+    monkeypatch.setitem(compile_time.CACHES, "numpy", Cache)
+    monkeypatch.setattr(compile_time.frameworks, "get", lambda framework: EagerAdapter())
+    figure = getattr(Compiled(), name)
+    figure.setup("numpy", "fp32", "small")
+    figure("numpy", "fp32", "small")
+    if problem is None:
+        figure.teardown("numpy", "fp32", "small")
+    else:
+        with pytest.raises(RuntimeError, match=problem):
+            figure.teardown("numpy", "fp32", "small")
+
+
+def test_a_second_sample_of_a_compilation_is_refused(monkeypatch):
+    monkeypatch.setitem(compile_time.CACHES, "numpy", CountedCache)
+    monkeypatch.setattr(compile_time.frameworks, "get", lambda framework: EagerAdapter())
+    figure = Compiled().time_cold
+    figure.setup("numpy", "fp32", "small")
+    figure("numpy", "fp32", "small")
+    with pytest.raises(RuntimeError, match="second compilation"):
+        figure.setup("numpy", "fp32", "small")
+
+
+def test_a_warm_cache_that_cannot_be_filled_says_why():
+    broken = compile_time.CompileMatmulChain()
+    broken._folder = "/nonexistent"
+    with pytest.raises(RuntimeError, match=r"fills the cache failed: .*(torch|numpy)"):
+        broken.fill("torch", "fp32", "small")
+
+
+def test_a_probe_that_was_skipped_ends_without_a_check(monkeypatch, tmp_path):
+    sidecar = tmp_path / "row.jsonl"
+    monkeypatch.setenv("BENCH_SIDECAR", str(sidecar))
+    monkeypatch.setattr(probe.frameworks, "get", lambda framework: EagerAdapter())
+    figure = transfer.Transfer().time_to_host
+    with pytest.raises(frameworks.Unsupported):
+        figure.setup("numpy", "pageable", "4KiB")
+    figure.teardown("numpy", "pageable", "4KiB")
+    (record,) = [json.loads(line) for line in sidecar.read_text().splitlines()]
+    assert {name: record[name] for name in ("benchmark", "params", "status", "reason")} == {
+        "benchmark": "transfer.Transfer.time_to_host",
+        "params": ["numpy", "pageable", "4KiB"],
+        "status": "skipped",
+        "reason": "on a CPU nothing is copied to a device",
+    }
+
+
+def test_the_resident_peak_is_seen_and_forgotten():
+    memory.forget_peak()
+    before = memory.peak_resident_bytes()
+    held = numpy.ones(2**24)
+    seen = memory.peak_resident_bytes()
+    assert seen - before > 0.9 * held.nbytes
+    del held
+    memory.forget_peak()
+    assert memory.peak_resident_bytes() < seen - 0.9 * 2**27
+
+
+def test_a_peak_below_the_state_of_the_training_is_refused():
+    figure = memory.Memory()
+    figure._state_bytes = 1000
+    assert figure._plausible(1000) == 1000
+    with pytest.raises(RuntimeError, match="less than the state"):
+        figure._plausible(999)
+
+
+CHECKED = """
+    import json
+    from benchmarks import compile_time, frameworks, matmul_chain, memory, mlp_train
+
+    def twice(base):
+        class Planted(base):
+            def build(self, adapter, mode, pass_, inputs):
+                return super().build(adapter, mode, pass_, {**inputs, "x": 2 * inputs["x"]})
+
+        return Planted
+
+    adapter, found = frameworks.get("jax"), []
+    compiled, trained = compile_time.CompileMatmulChain, memory.Memory
+    for faulty in (False, True):
+        if faulty:
+            compiled.computation = twice(compiled.computation)
+            mlp_train.MLPTrain = twice(mlp_train.MLPTrain)
+        found.append(compiled().check(compiled.time_cold, adapter, "fp32", "small"))
+        found.append(trained().check(trained.track_compiled_host_bytes, adapter, "fp32", "small"))
+    print(json.dumps(found))
+"""
+
+
+@pytest.mark.end_to_end
+def test_what_is_compiled_and_trained_agrees_and_an_input_scaled_by_two_is_noticed(built_row):
+    compiled, trained, twice_compiled, twice_trained = in_row(built_row, CHECKED)
+    assert compiled[0] <= compiled[1]
+    assert trained[0] <= trained[1]
+    assert twice_compiled[0] > twice_compiled[1]
+    assert twice_trained[0] > twice_trained[1]
+
+
+COMPILED = """
+    import json, os, sys
+    from benchmarks import compile_time
+
+    probe = compile_time.CompileMLPTrain()
+    if sys.argv[2] == "empty":
+        probe.fill = lambda *arguments: None
+    if sys.argv[2] == "filled":
+        probe._warm, probe._folder = True, None
+        empty = compile_time._empty_folder
+
+        def filled():
+            probe._folder = empty()
+            probe.fill("jax", "fp32", "small")
+            return probe._folder
+
+        compile_time._empty_folder = filled
+    figure, params = getattr(probe, sys.argv[1]), ("jax", "fp32", "small")
+    figure.setup(*params)
+    found = [len(os.listdir(probe._folder))]
+    before = probe._cache.counts()
+    figure(*params)
+    found += [now - then for now, then in zip(probe._cache.counts(), before)]
+    try:
+        figure.teardown(*params)
+    except RuntimeError as problem:
+        found.append(str(problem))
+    print(json.dumps(found))
+"""
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(
+    ("name", "cache", "found"),
+    [
+        ("time_cold", "as it is", [0, 1]),
+        ("time_warm", "as it is", [1, 0]),
+        ("time_warm", "empty", [0, 1, "the warm cache lacked 1 of 1 programs"]),
+        ("time_cold", "filled", [1, 0, "the cold cache held 1 of 1 programs"]),
+    ],
+)
+def test_jax_compiles_one_program_or_finds_it(built_row, name, cache, found):
+    assert in_row(built_row, COMPILED, name, cache)[1:] == found
+
+
+GREEDY = """
+    import json, sys
+    import numpy
+    from benchmarks import memory
+
+    figure, params = memory.Memory(), ("jax", "fp32", "small")
+    if sys.argv[1] == "greedy":
+        build = figure.build
+
+        def built(*arguments):
+            step = build(*arguments)
+
+            def greedy():
+                numpy.ones(2**23)
+                return step()
+
+            greedy.state = step.state
+            return greedy
+
+        figure.build = built
+    method = figure.track_compiled_host_bytes
+    method.setup(*params)
+    print(json.dumps(method(*params)))
+"""
+
+
+@pytest.mark.end_to_end
+def test_a_step_that_takes_64_mib_more_is_seen_to(built_row):
+    plain, greedy = (in_row(built_row, GREEDY, which) for which in ("plain", "greedy"))
+    assert 2**26 * 0.7 < greedy - plain < 2**26 * 1.3
