@@ -7,6 +7,7 @@ an adapter is made.
 
 import contextlib
 import functools
+import glob
 import importlib
 import os
 import shutil
@@ -36,6 +37,15 @@ def available_cpus():
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
+
+
+def _threads_named(name):
+    """Count this process's threads of a name, 0 where the system does not say."""
+    count = 0
+    for path in glob.glob("/proc/self/task/*/comm"):
+        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
+            count += stream.read().strip() == name
+    return count
 
 
 class TorchAdapter:
@@ -269,7 +279,8 @@ class JaxAdapter:
         return self.device.device_kind if self.on_gpu else "cpu"
 
     def threads(self):
-        return available_cpus()
+        """Threads of XLA's pool; of a release that does not name them, the CPUs that it makes one for each of."""
+        return _threads_named("tf_XLAEigen") or available_cpus()
 
     def free_bytes(self):
         """Device memory free for a step, in bytes; None on a CPU or where the allocator does not say."""

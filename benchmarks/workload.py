@@ -6,8 +6,10 @@ its inputs and its sizes; everything about timing is here.
 
 import abc
 import atexit
+import contextlib
 import functools
 import gc
+import importlib
 import inspect
 import itertools
 import math
@@ -133,6 +135,7 @@ class Workload(abc.ABC):
         for clock, mode, pass_ in itertools.product(CLOCKS, self.modes, self.passes):
             method = _figure(clock, mode, pass_, type(self))
             method.setup = functools.partial(self.prepare, clock, mode, pass_)
+            method.teardown = functools.partial(self.check_sample, clock, mode, pass_)
             method.pretty_source = inspect.getsource(type(self))
             if clock == "device":
                 method.timer = lambda: device_clock.get()()
@@ -178,8 +181,6 @@ class Workload(abc.ABC):
         """
         key = (clock, mode, pass_, params)
         if self._prepared == key:
-            if clock != "device":
-                _READY.refuse_compilation(mode)
             return
         name = self.benchmark_name(mode, pass_, clock)
         with sidecar.reported(name, params):
@@ -192,6 +193,13 @@ class Workload(abc.ABC):
             _READY.choose_clock(clock)
         self.step = _READY.step
         self._prepared = key
+
+    def check_sample(self, clock, mode, pass_, *params):
+        """Raise RuntimeError when a compiled step was compiled again since it was warmed: asv's teardown, which it
+        calls after every sample, the last one included."""
+        if clock != "device" and self._prepared == (clock, mode, pass_, params):
+            with sidecar.reported(self.benchmark_name(mode, pass_, clock), params):
+                _READY.refuse_compilation(mode)
 
     def report_kernels(self, mode, pass_, params, counter):
         """Record which kernels a process's step runs: an autotuner chooses others in other processes.
@@ -217,8 +225,14 @@ class Workload(abc.ABC):
     def _ready_step(self, mode, pass_, framework, precision, size, *extra):
         """Build the step, run the untimed steps, check and audit the result; return the synchronised step."""
         started = time.perf_counter()
-        adapter = frameworks.get(framework)
+        # Where it is not installed, the adapter says so.
+        with contextlib.suppress(ImportError):
+            importlib.import_module(framework)
         imported = time.perf_counter()
+        adapter = frameworks.get(framework)
+        # torch starts a GPU for the first array that is put there.
+        put_all(adapter, {"first": numpy.zeros(1, numpy.float32)}, "fp32")
+        device_ready = time.perf_counter()
         for name, value in zip(self.extra_params, extra, strict=True):
             setattr(self, name, value)
         reason = adapter.why_not(mode, precision) or self.why_not(adapter, mode, pass_, precision, size)
@@ -257,17 +271,18 @@ class Workload(abc.ABC):
                 step_seconds=min(seconds),
             )
         )
+        # The audits compile on their own account, and may have emptied the framework's compile caches.
+        run_synchronised(adapter, step)
         sidecar.append(
             "cost",
             benchmark=self.benchmark_name(mode, pass_),
             params=[str(each) for each in params],
             import_seconds=imported - started,
-            setup_seconds=built - imported,
+            device_seconds=device_ready - imported,
+            setup_seconds=built - device_ready,
             first_step_seconds=first - built,
             audit_seconds=time.perf_counter() - warmed,
         )
-        # The audits compile on their own account, and may have emptied the framework's compile caches.
-        run_synchronised(adapter, step)
         wait = adapter.wait
         return lambda: wait(step())
 
@@ -457,7 +472,7 @@ def run_synchronised(adapter, step):
 
 def check_result(adapter, precision, result):
     """Raise TypeError or ValueError unless every array of the result has the claimed type and device and is finite."""
-    wanted = str(numpy.dtype(adapter.dtype(precision)) if adapter.name == "jax" else adapter.dtype(precision))
+    wanted = audits.precision.dtype_name(adapter, precision)
     for leaf in adapter.leaves(result):
         if not adapter.is_on_device(leaf):
             raise ValueError(f"the result is not on {adapter.device_name()}")

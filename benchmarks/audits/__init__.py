@@ -45,6 +45,12 @@ class Prepared:
         return self.workload.sizes[self.params[2]]
 
     @property
+    def jitted(self):
+        """The function that jax.jit made, where the step is nothing but a call of it; else None."""
+        function = getattr(self.step, "func", None)
+        return function if hasattr(function, "lower") else None
+
+    @property
     def itemsize(self):
         return {"bf16": 2, "fp16": 2, "fp64": 8}.get(self.precision, 4)
 

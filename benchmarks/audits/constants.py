@@ -6,9 +6,9 @@ FLAGGED_FROM_BYTES = 2**16
 
 def examine(prepared):
     """Flag `constants` where jax.jit was given arrays of 64 KiB or more through a closure."""
-    if prepared.adapter.name != "jax" or prepared.mode == "eager":
+    if prepared.adapter.name != "jax" or prepared.jitted is None:
         return None
-    jaxpr = prepared.adapter.module.make_jaxpr(prepared.step.func)(*prepared.step.args, **prepared.step.keywords)
+    jaxpr = prepared.adapter.module.make_jaxpr(prepared.jitted)(*prepared.step.args, **prepared.step.keywords)
     total = closed_over_bytes(jaxpr)
     return ("constants" if total >= FLAGGED_FROM_BYTES else "ok"), {"bytes": total}
 

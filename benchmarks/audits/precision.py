@@ -1,4 +1,7 @@
-"""Whether the result has the error of the claimed precision: neither more (another mode) nor, for tf32, less."""
+"""Whether inputs have the claimed type, and the result the error of the claimed precision: neither more (another mode)
+nor, for tf32, less."""
+
+import numpy
 
 from .. import correctness
 
@@ -11,8 +14,10 @@ TOO_GOOD_FOR_TF32 = 0.02
 
 
 def examine(prepared):
-    """Raise Disagreement beyond the tolerance; flag `wrong-precision` for tf32 that is really fp32."""
+    """Raise TypeError for an input of another type, Disagreement beyond the tolerance; flag `wrong-precision` for tf32
+    that is really fp32."""
     workload, adapter, precision = prepared.workload, prepared.adapter, prepared.precision
+    check_inputs(adapter, precision, prepared.inputs)
     flops = workload.flops("forward", **prepared.size.dimensions)
     if prepared.pass_ != "forward":
         flops *= EVALUATIONS * max(1, len(workload.differentiate))
@@ -27,3 +32,21 @@ def examine(prepared):
     too_good = TOO_GOOD_FOR_TF32 * correctness.UNIT_ROUNDOFF["tf32"]
     wrong = precision == "tf32" and workload.work_is_products and error < too_good
     return ("wrong-precision" if wrong else "ok"), {"error": error, "tolerance": allowed}
+
+
+def check_inputs(adapter, precision, inputs):
+    """Raise TypeError where a floating-point input is not stored as the precision says.
+
+    The result does not show it: the reference starts from the inputs as the step sees them.
+    """
+    wanted = dtype_name(adapter, precision)
+    for name, value in inputs.items():
+        for leaf in adapter.leaves(value):
+            if leaf is not None and adapter.is_floating(leaf) and str(leaf.dtype) != wanted:
+                raise TypeError(f"the input {name} is {leaf.dtype}, not {wanted}")
+
+
+def dtype_name(adapter, precision):
+    """Return what `str(array.dtype)` is for the storage type of a precision."""
+    dtype = adapter.dtype(precision)
+    return str(numpy.dtype(dtype) if adapter.name == "jax" else dtype)

@@ -30,7 +30,10 @@ def program_flops(prepared):
     if prepared.adapter.name == "jax":
         if prepared.mode == "eager":
             return None
-        program = prepared.step.func.lower(*prepared.step.args, **prepared.step.keywords).compile()
+        function = prepared.jitted
+        if function is None:
+            return None
+        program = function.lower(*prepared.step.args, **prepared.step.keywords).compile()
         counted = hlo.count_products(program.as_text())
         return counted.flops if counted.complete else None
     if prepared.mode == "eager":

@@ -1,0 +1,291 @@
+"""Each audit finds the fault planted for it, in a real framework's process, and nothing else does."""
+
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import shutil
+import types
+
+import pytest
+from row_project import REPOSITORY
+
+from benchmarks.audits import device, overhead, work
+from bumps import process
+from bumps.plan import Item
+from bumps.process import Interpreter, Task
+
+FRAMEWORKS = ("torch", "jax")
+TWO_DEVICES = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+several_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU has one thread anyway")
+
+
+@dataclasses.dataclass
+class Found:
+    """What the processes said of one benchmark: the worker's entry and the sidecar's records."""
+
+    entry: dict
+    records: list
+
+    @property
+    def audits(self):
+        """Audit -> its record."""
+        return {record["audit"]: record for record in self.records if record["record"] == "audit"}
+
+    @property
+    def flags(self):
+        return {record["outcome"] for record in self.audits.values()} - {"ok"}
+
+    @property
+    def reason(self):
+        return self.entry.get("reason", "")
+
+    @property
+    def was_measured(self):
+        return bool(self.entry.get("samples"))
+
+
+class Suite:
+    """A copy of benchmarks/ with the planted workloads, on one row."""
+
+    def __init__(self, framework: str, python: pathlib.Path, folder: pathlib.Path):
+        self.framework, self._python, self._folder = framework, python, folder
+        shutil.copytree(REPOSITORY / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(REPOSITORY / "tests" / "planted_faults.py", folder / "benchmarks")
+        self._sessions = 0
+
+    def measure(self, *names: str, without: str = "", **variables: str) -> dict[str, Found]:
+        """Measure benchmarks of planted_faults, each `Workload.method`, as `bumps run` does."""
+        self._sessions += 1
+        sidecar = self._folder / f"{self._sessions}.jsonl"
+        index = FRAMEWORKS.index(self.framework)
+        tasks = [[Task(Item(f"planted_faults.{name}", index), True, 300)] for name in names]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("BENCH_", "ASV", "PYTHON"))}
+        interpreter = Interpreter(
+            str(self._python),
+            {
+                **kept,
+                "BENCH_ACCELERATOR": "cpu",
+                "BENCH_SIDECAR": str(sidecar),
+                "BENCH_CACHE": str(self._folder / "cache"),
+                "TORCHINDUCTOR_CACHE_DIR": str(self._folder / "cache" / "inductor"),
+                "ASV_ENV_NAME": f"{self.framework} row",
+                "PLANTED_WITHOUT": without,
+                **variables,
+            },
+        )
+        processes = process.measure(interpreter, str(self._folder / "benchmarks"), tasks)
+        entries = {entry["benchmark"]: entry for each in processes for entry in each.entries}
+        lines = [json.loads(line) for line in sidecar.read_text().splitlines()] if sidecar.exists() else []
+        found = {}
+        for name in names:
+            benchmark = f"planted_faults.{name}"
+            found[name] = Found(entries[benchmark], [line for line in lines if line.get("benchmark") == benchmark])
+        return found
+
+    @functools.cached_property
+    def with_all_audits(self) -> dict[str, Found]:
+        faults = [fault.benchmark for fault in FAULTS if self.framework in fault.frameworks]
+        return self.measure(*FINE, *faults, **TWO_DEVICES)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A planted fault: `flag` is what the audit says of it, or `reason` why it fails; `left` the flags that remain when
+    `audit` (or several) is taken out and the step gives a number."""
+
+    benchmark: str
+    audit: str
+    flag: str | None = None
+    reason: str | None = None
+    left: frozenset = frozenset()
+    frameworks: tuple = FRAMEWORKS
+
+
+FAULTS = [
+    Fault("Article.time_compiled_grad", "work", "elided", frameworks=("torch",)),
+    Fault("Article.time_compiled_grad", "work", "elided", left=frozenset({"constants"}), frameworks=("jax",)),
+    Fault("Article.time_compiled_forward", "constants", "constants", frameworks=("jax",)),
+    Fault("BrokenArticle.time_compiled_forward", "work,compilation", "graph-break", frameworks=("torch",)),
+    Fault("Bf16Inside.time_eager_forward", "precision", reason="Disagreement: relative error"),
+    Fault("Tf32Inside.time_eager_forward", "precision", reason="Disagreement: relative error"),
+    Fault("Fp32Inside.time_eager_forward", "precision", reason="Disagreement: relative error"),
+    Fault("OneSideDiffers.time_eager_forward", "precision", reason="Disagreement: relative error"),
+    Fault("NarrowInputs.time_eager_forward", "precision", reason="the input x is "),
+    # Its type and its error both give it away.
+    Fault("NoX64.time_eager_forward", "result,precision", reason="the result is float32, not", frameworks=("jax",)),
+    Fault("NarrowGradient.time_eager_grad", "result,precision", reason="bfloat16, not"),
+    Fault("NotANumber.time_eager_forward", "result,precision", reason="ValueError: the result is not finite"),
+    Fault("Elsewhere.time_eager_forward", "result", reason="the result is not on cpu", frameworks=("jax",)),
+    Fault("CompilesAlways.time_compiled_forward", "compilation,timing", reason="compiles again at every call"),
+    Fault("CompilesLater.time_compiled_forward", "timing", reason="compiled again while it was timed"),
+    Fault("CompilesLast.time_compiled_forward", "timing", reason="compiled again while", frameworks=("jax",)),
+    Fault("TwoPrograms.time_compiled_forward", "compilation", "recompiled"),
+    Fault("Boast.time_eager_forward", "ceiling", "impossible", frameworks=("jax",)),
+    Fault("Boast.time_eager_forward", "ceiling", "impossible", left=frozenset({"elided"}), frameworks=("torch",)),
+    Fault("Tiny.time_eager_forward", "overhead", "overhead-bound"),
+]
+FINE = ("Product.time_eager_forward", "Chain.time_compiled_grad", "Chain.time_eager_forward")
+
+
+@pytest.fixture(scope="module")
+def suite(request, tmp_path_factory):
+    """Return a function that returns a framework's Suite."""
+
+    @functools.cache
+    def of(framework):
+        row = request.getfixturevalue("built_row" if framework == "jax" else "built_torch_row")
+        return Suite(framework, row.python, tmp_path_factory.mktemp(f"planted_{framework}"))
+
+    return of
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def planted(request, suite):
+    return suite(request.param)
+
+
+def incidental(fault):
+    """Flags that say how small the planted steps are, or that half of the claimed work may be faster than the peak."""
+    return {"overhead-bound", "impossible"} - {fault.flag}
+
+
+@pytest.mark.end_to_end
+def test_each_planted_fault_is_found(planted):
+    for fault in FAULTS:
+        if planted.framework not in fault.frameworks:
+            continue
+        seen = planted.with_all_audits[fault.benchmark]
+        if fault.flag:
+            assert seen.was_measured, (fault, seen.entry)
+            assert fault.flag in seen.flags, (fault, seen.audits)
+        else:
+            # A reason, never a number: for the driver and in the sidecar.
+            assert seen.entry["status"] == "failed", (fault, seen.entry)
+            assert not seen.was_measured, (fault, seen.entry)
+            assert fault.reason in seen.reason, (fault, seen.entry)
+            reasons = [record["reason"] for record in seen.records if record["record"] == "status"]
+            assert fault.reason in reasons[0], (fault, reasons)
+
+
+@pytest.mark.end_to_end
+def test_nothing_is_said_of_what_is_fine(planted):
+    for name in FINE:
+        seen = planted.with_all_audits[name]
+        assert seen.was_measured, seen.entry
+        assert seen.flags <= {"overhead-bound"}, seen.audits
+    # Twenty products are no overhead, however busy the machine.
+    assert planted.with_all_audits["Chain.time_compiled_grad"].audits["overhead"]["outcome"] == "ok"
+
+
+@pytest.mark.end_to_end
+def test_a_fault_goes_unnoticed_without_its_audit(planted):
+    by_audit = {}
+    for fault in FAULTS:
+        if planted.framework in fault.frameworks:
+            by_audit.setdefault(fault.audit, []).append(fault)
+    for audit, faults in by_audit.items():
+        found = planted.measure(*(fault.benchmark for fault in faults), without=audit, **TWO_DEVICES)
+        for fault in faults:
+            seen = found[fault.benchmark]
+            assert seen.was_measured, (fault, seen.entry)
+            assert seen.flags - incidental(fault) == fault.left, (fault, seen.audits)
+
+
+@pytest.mark.end_to_end
+def test_both_frameworks_run_on_the_same_cpus_with_as_many_threads(suite):
+    details = [
+        suite(framework).with_all_audits["Product.time_eager_forward"].audits["device"]["detail"]
+        for framework in FRAMEWORKS
+    ]
+    assert details[0] == details[1]
+    assert details[0] == {
+        "device": "cpu",
+        "threads": len(os.sched_getaffinity(0)),
+        "cpus": sorted(os.sched_getaffinity(0)),
+    }
+
+
+@pytest.mark.end_to_end
+@several_cpus
+def test_a_framework_with_fewer_threads_is_found_and_only_by_the_device_audit(planted):
+    name, told = "OneThread.time_eager_forward", {"NPROC": "1"} if planted.framework == "jax" else {}
+    seen = planted.measure(name, **told)[name]
+    assert "unequal-threads" in seen.flags
+    assert seen.audits["device"]["detail"]["threads"] == 1
+    assert planted.measure(name, without="device", **told)[name].flags <= {"overhead-bound"}
+
+
+@pytest.mark.end_to_end
+def test_a_step_that_runs_out_of_memory_fails_alone(planted):
+    failing, name = "OutOfMemory.time_eager_forward", "Product.time_eager_forward"
+    found = planted.measure(failing, name)
+    assert found[failing].entry["status"] == "failed"
+    assert "emory" in found[failing].reason
+    assert found[name].was_measured
+
+
+@pytest.mark.end_to_end
+def test_a_graph_break_where_whole_capture_is_demanded_fails(suite):
+    name = "GraphBreak.time_compiled_forward"
+    seen = suite("torch").measure(name)[name]
+    assert seen.entry["status"] == "failed"
+    assert "graph_break" in seen.reason
+
+
+def prepared(first, mode="compiled", framework="torch", **fields):
+    """Return what audits see of a step whose first call compiled as `first` says."""
+    workload = types.SimpleNamespace(
+        work_is_products=True, flops=lambda pass_, **_: 100.0, bytes_moved=lambda pass_, itemsize, **_: 10.0
+    )
+    return types.SimpleNamespace(
+        workload=workload,
+        adapter=types.SimpleNamespace(name=framework, **fields),
+        mode=mode,
+        pass_="grad",
+        size=types.SimpleNamespace(dimensions={}),
+        itemsize=4,
+        first=first,
+        jitted=None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "graphs", "breaks"),
+    [
+        # torch 2.2.0 on torch.func.grad: nothing is captured, or pieces are.
+        ({"graphs": 0, "graph_breaks": 1}, 0, 1),
+        ({"graphs": 0, "graph_breaks": 0}, 0, 0),
+        ({"graphs": 2, "graph_breaks": 1}, 2, 1),
+    ],
+)
+def test_what_torch_did_not_capture_whole_ran_eagerly(first, graphs, breaks):
+    outcome, detail = work.examine(prepared(first))
+    assert outcome == "graph-break"
+    assert (detail["graphs"], detail["graph_breaks"]) == (graphs, breaks)
+
+
+@pytest.mark.parametrize(
+    ("flops", "outcome"), [(50.0, "elided"), (89.9, "elided"), (90.0, "ok"), (200.0, "ok"), (None, "ok")]
+)
+def test_under_nine_tenths_of_the_analytic_work_is_elided(monkeypatch, flops, outcome):
+    monkeypatch.setattr(work, "program_flops", lambda prepared: flops)
+    assert work.examine(prepared({"graphs": 1, "graph_breaks": 0}))[0] == outcome
+
+
+def test_a_step_under_five_no_ops_is_overhead_bound(monkeypatch):
+    monkeypatch.setattr(overhead, "no_op_seconds", lambda adapter, mode: 1e-5)
+    seen = types.SimpleNamespace(adapter=None, mode="eager", step_seconds=4.9e-5)
+    assert overhead.examine(seen)[0] == "overhead-bound"
+    seen.step_seconds = 5.1e-5
+    assert overhead.examine(seen)[0] == "ok"
+
+
+@pytest.mark.parametrize(("threads", "on_gpu", "outcome"), [(3, False, "unequal-threads"), (3, True, "ok")])
+def test_threads_matter_on_a_cpu_only(monkeypatch, threads, on_gpu, outcome):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {4, 1}, raising=False)
+    adapter = types.SimpleNamespace(on_gpu=on_gpu, device_name=lambda: "it", threads=lambda: threads)
+    found, detail = device.examine(types.SimpleNamespace(adapter=adapter))
+    assert found == outcome
+    assert detail == {"device": "it", "threads": 3, "cpus": [1, 4]}
