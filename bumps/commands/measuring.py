@@ -9,8 +9,9 @@ from asv.config import Config
 from asv.util import UserError
 from rich.console import Console
 
-from bumps import publishing
+from bumps import costs, journals, publishing
 from bumps.driver import Outcome
+from bumps.rows import Row
 
 CONFIG = "asv.conf.json"
 CORE = "core.txt"
@@ -93,12 +94,27 @@ def publish(config: Config, config_file: str, progress: Console) -> None:
 
 
 def print_costs(outcome: Outcome, progress: Console) -> None:
-    """Print wall time and duty cycle."""
+    """Print wall time and duty cycle, and by row where the time of its processes went."""
     share = outcome.timed_seconds / outcome.seconds if outcome.seconds else 0.0
     progress.print(
         f"measured for {_duration(outcome.seconds)}, {100 * share:.1f} % of it inside timed steps (duty cycle)",
         markup=False,
     )
+    by_row = {}
+    for row in {row.env_name: row for row in outcome.rows}.values():
+        processes = [each for each in outcome.session.processes if each["env_name"] == row.env_name]
+        by_row[str(row)] = costs.of_row(processes, _sidecar_records(row))
+    progress.print(costs.table(by_row))
+    total = sum(by_row.values(), costs.NOTHING)
+    if total.wall:
+        progress.print(f"audits: {100 * total.audits / total.wall:.1f} % of the processes' time", markup=False)
+
+
+def _sidecar_records(row: Row) -> list[dict]:
+    try:
+        return list(journals.records(row.environment.sidecar_path))
+    except OSError:
+        return []
 
 
 def _duration(seconds: float) -> str:
