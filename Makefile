@@ -8,7 +8,11 @@ BIN := $(VENV)/bin
 ROWS ?=
 BENCH ?=
 
-.PHONY: help setup bench test test-fast test-gpu lint publish preview clean
+# The file of `make check-workload`, and the interpreter to check it in (default: every built row).
+FILE ?=
+PYTHON ?=
+
+.PHONY: help setup bench test test-fast test-gpu check-workload lint publish preview clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -27,6 +31,9 @@ test-fast: setup lint ## ruff and the tests that build no environment and start 
 
 test-gpu: setup ## the self-test on an NVIDIA GPU
 	@$(BIN)/python -m pytest -m gpu
+
+check-workload: setup ## checks and audits of one file's workloads (FILE=benchmarks/normalise.py [PYTHON=/path/to/python])
+	@$(BIN)/python tools/check_workload.py '$(FILE)' $(if $(PYTHON),--python '$(PYTHON)')
 
 lint: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -90,8 +90,8 @@ class Workload(abc.ABC):
       of one step
 
     and may narrow `precisions`, `modes`, `passes`, add `extra_params` (name -> values; the chosen values are attributes
-    of the instance while it is built) and raise `rounding_steps`, the number of roundings in sequence that the
-    tolerance of the correctness check is derived from.
+    of the instance while it is built), say how long its sums are (`sum_length`) and raise `rounding_steps`, the number
+    of roundings in sequence; the tolerance of the correctness check is derived from both.
     """
 
     sizes = {}
@@ -172,6 +172,10 @@ class Workload(abc.ABC):
     @abc.abstractmethod
     def bytes_moved(self, pass_, itemsize, **dimensions):
         """Bytes that one step has to read and write at least: every input and output once."""
+
+    def sum_length(self, **dimensions):
+        """Terms of the longest sum in a step of these dimensions; the tolerance of fp32 and fp64 grows with it."""
+        return 1
 
     def prepare(self, clock, mode, pass_, *params):
         """Make the step of these parameters ready to be measured, once a process: asv calls it before every sample.
