@@ -8,7 +8,19 @@ import sys
 from asv.util import UserError
 
 # In the order of --help: measure, judge, look, tell, keep.
-COMMANDS = ("run", "bench", "check", "calibrate", "history", "alert", "acknowledge", "reproduce", "attribute", "export")
+COMMANDS = (
+    "run",
+    "bench",
+    "check",
+    "calibrate",
+    "history",
+    "alert",
+    "comment",
+    "acknowledge",
+    "reproduce",
+    "attribute",
+    "export",
+)
 
 USAGE_ERROR = 2
 INTERRUPTED = 130

@@ -2,8 +2,6 @@
 
 import json
 import pathlib
-import shutil
-import subprocess
 import sys
 import time
 
@@ -11,10 +9,10 @@ from asv.util import UserError
 
 from bumps import files
 from bumps.alert import Message
+from bumps.gh import gh
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
-GH_TIMEOUT_SECONDS = 60
 
 
 class Sent:
@@ -88,18 +86,18 @@ class GitHub:
         if not known:
             if not message.alarming:
                 return "nothing new"
-            self._gh("issue", "create", "--title", message.title, "--body-file", "-", input=self._body(message))
+            gh("issue", "create", "--title", message.title, "--body-file", "-", input=self._body(message))
             return self._settle_race(message)
         first = known[0]
         number = str(first["number"])
         if self._state(message) in first["body"] and (first["state"] == "OPEN") == message.alarming:
             return "nothing new"
-        self._gh("issue", "edit", number, "--title", message.title, "--body-file", "-", input=self._body(message))
+        gh("issue", "edit", number, "--title", message.title, "--body-file", "-", input=self._body(message))
         if message.alarming and first["state"] != "OPEN":
-            self._gh("issue", "reopen", number)
+            gh("issue", "reopen", number)
             return f"reopened issue {number}"
         if not message.alarming and first["state"] == "OPEN":
-            self._gh("issue", "close", number, "--comment", "A later measurement finds nothing regressed or broken.")
+            gh("issue", "close", number, "--comment", "A later measurement finds nothing regressed or broken.")
             return f"closed issue {number}"
         return f"updated issue {number}"
 
@@ -109,11 +107,11 @@ class GitHub:
         for duplicate in known[1:]:
             if duplicate["state"] == "OPEN":
                 comment = f"The same bump as #{known[0]['number']}."
-                self._gh("issue", "close", str(duplicate["number"]), "--comment", comment)
+                gh("issue", "close", str(duplicate["number"]), "--comment", comment)
         return f"opened issue {known[0]['number']}" if known else "opened an issue"
 
     def _issues(self, message: Message) -> list[dict]:
-        listed = self._gh(
+        listed = gh(
             *("issue", "list", "--state", "all", "--limit", "200", "--search", f"{message.bump} in:body"),
             *("--json", "number,body,state"),
         )
@@ -129,18 +127,3 @@ class GitHub:
     @staticmethod
     def _state(message: Message) -> str:
         return f"<!-- state:{message.state} -->"
-
-    @staticmethod
-    def _gh(*arguments: str, input: str | None = None) -> str:
-        if shutil.which("gh") is None:
-            raise UserError("the gh command is missing; install GitHub's CLI, or choose another --to")
-        try:
-            run = subprocess.run(
-                ["gh", *arguments], input=input, capture_output=True, text=True, timeout=GH_TIMEOUT_SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise UserError(f"gh {' '.join(arguments[:2])} took over {GH_TIMEOUT_SECONDS} s and was stopped") from None
-        if run.returncode:
-            said = (run.stderr.strip().splitlines() or ["no reason given"])[0]
-            raise UserError(f"gh {' '.join(arguments[:2])} failed: {said}")
-        return run.stdout

@@ -1,15 +1,11 @@
 """Alerts: what is told, what is never told, and that nothing is told twice."""
 
-import json
-import os
-import pathlib
-import stat
-import textwrap
-
 import pytest
 from asv.util import UserError
+from recording_gh import RecordingGh
 
 from bumps import alert, delivery
+from bumps.gh import gh as run_gh
 
 ROW = {
     "name": "matmul_chain.MatmulChain.time_compiled_forward",
@@ -103,42 +99,11 @@ def test_a_notification_that_fails_is_retried_reported_and_not_remembered(tmp_pa
     assert not (tmp_path / "sent").exists()
 
 
-# A stand-in for `gh` that keeps issues in a file, as the real one keeps them on a server.
-GH = """#!/usr/bin/env python3
-import json, pathlib, sys
-path = pathlib.Path(__file__).with_name("issues.json")
-issues = json.loads(path.read_text()) if path.exists() else []
-arguments = sys.argv[1:]
-path.with_name("calls").open("a").write(" ".join(arguments[:2]) + "\\n")
-verb = arguments[1]
-def option(name):
-    return arguments[arguments.index(name) + 1]
-if verb == "list":
-    print(json.dumps(issues))
-elif verb == "create":
-    issues.append({"number": len(issues) + 1, "state": "OPEN", "title": option("--title"), "body": sys.stdin.read()})
-else:
-    issue = next(each for each in issues if str(each["number"]) == arguments[2])
-    if verb == "edit":
-        issue.update(title=option("--title"), body=sys.stdin.read())
-    else:
-        issue["state"] = {"close": "CLOSED", "reopen": "OPEN"}[verb]
-path.write_text(json.dumps(issues))
-"""
-
-
 @pytest.fixture
 def gh(tmp_path, monkeypatch):
-    command = tmp_path / "bin" / "gh"
-    command.parent.mkdir()
-    command.write_text(textwrap.dedent(GH))
-    command.chmod(command.stat().st_mode | stat.S_IEXEC)
-    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
-    return command.parent
-
-
-def issues(folder: pathlib.Path):
-    return json.loads((folder / "issues.json").read_text())
+    found = RecordingGh(tmp_path / "bin")
+    monkeypatch.setenv("PATH", found.path)
+    return found
 
 
 def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):
@@ -147,11 +112,11 @@ def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):
     assert github.deliver(alert.message(report(ROW))) == "opened issue 1"
     assert github.deliver(alert.message(report(ROW))) == "nothing new"
     assert github.deliver(alert.message(report({**ROW, "ratio": 1.9}))) == "updated issue 1"
-    assert "worst ×1.90" in issues(gh)[0]["title"]
+    assert "worst ×1.90" in gh.issues[0]["title"]
     assert github.deliver(alert.message(report())) == "closed issue 1"
     assert github.deliver(alert.message(report())) == "nothing new"
     assert github.deliver(alert.message(report(ROW))) == "reopened issue 1"
-    assert [(each["number"], each["state"]) for each in issues(gh)] == [(1, "OPEN")]
+    assert [(each["number"], each["state"]) for each in gh.issues] == [(1, "OPEN")]
 
 
 def test_two_alerts_that_race_leave_one_open_issue(gh):
@@ -159,21 +124,23 @@ def test_two_alerts_that_race_leave_one_open_issue(gh):
     message = alert.message(report(ROW))
     github.deliver(message)
     # The other one had looked before the first was there.
-    github._gh("issue", "create", "--title", message.title, "--body-file", "-", input=github._body(message))
+    body = github._body(message)
+    run_gh("issue", "create", "--title", message.title, "--body-file", "-", input=body)
     github._settle_race(message)
-    assert [each["state"] for each in issues(gh)] == ["OPEN", "CLOSED"]
+    assert [each["state"] for each in gh.issues] == ["OPEN", "CLOSED"]
 
 
 def test_an_issue_of_somebody_else_is_never_touched(gh):
-    (gh / "issues.json").write_text(json.dumps([{"number": 1, "state": "OPEN", "title": "t", "body": "other words"}]))
+    theirs = {"number": 1, "state": "OPEN", "title": "t", "body": "other words", "comments": []}
+    gh.put(issues=[theirs])
     assert delivery.GitHub().deliver(alert.message(report(ROW))) == "opened issue 2"
-    assert issues(gh)[0] == {"number": 1, "state": "OPEN", "title": "t", "body": "other words"}
+    assert gh.issues[0] == theirs
 
 
 def test_a_missing_or_failing_gh_is_one_line(gh, monkeypatch):
-    (gh / "gh").write_text("#!/bin/sh\necho 'To get started with GitHub CLI, please run: gh auth login' >&2\nexit 4\n")
+    gh.write("#!/bin/sh\necho 'To get started with GitHub CLI, please run: gh auth login' >&2\nexit 4\n")
     with pytest.raises(UserError, match="gh issue list failed: To get started"):
         delivery.GitHub().deliver(alert.message(report(ROW)))
-    monkeypatch.setenv("PATH", str(gh / "nothing"))
+    monkeypatch.setenv("PATH", str(gh.folder / "nothing"))
     with pytest.raises(UserError, match="gh command is missing"):
         delivery.GitHub().deliver(alert.message(report(ROW)))

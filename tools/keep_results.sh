@@ -8,7 +8,8 @@ kept=$(mktemp -d)
 if git fetch --quiet origin results 2>/dev/null; then
     git worktree add --quiet --force -B results "$kept" FETCH_HEAD
 else
-    git worktree add --quiet --force --orphan -b results "$kept"
+    git worktree add --quiet --force --detach --no-checkout "$kept"
+    git -C "$kept" switch --quiet --orphan results
 fi
 # Result files, sidecars and journals; nothing else of an artifact is kept.
 (cd "$incoming" && find . -type f \( -name '*.json' -o -name '*.jsonl' \) -print0 | tar --null --files-from - -cf -) |

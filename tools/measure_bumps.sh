@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Usage: tools/measure_bumps.sh [FRAMEWORK RELEASE…]
-# Measures one bump as `python -m bumps run` takes it, or without arguments every bump that the changes since the commit
-# BASE add to the matrix, and writes the verdicts to the job's page. A regression is a result, not a failure of the job: it ends with 0 whatever the
+# Usage: tools/measure_bumps.sh [FRAMEWORK RELEASE…] [OPTION…]
+# Measures one bump as `python -m bumps run` takes it (with its options), or without a framework every bump that the
+# changes since the commit BASE add to the matrix, and writes the verdicts to the job's page. The results of the machine
+# that measured are left in measured/. A regression is a result, not a failure of the job: it ends with 0 whatever the
 # verdicts are, and with 1 when something could not be measured.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 summary=${GITHUB_STEP_SUMMARY:-/dev/stdout}
 failed=0
+started=$(mktemp)
+trap 'rm -f "$started"' EXIT
 
 measure() {
     local status=0
@@ -17,15 +20,31 @@ measure() {
     esac
 }
 
-if [ "$#" -gt 0 ]; then
-    measure "$@"
-else
-    if ! git diff --quiet "${BASE:?set BASE, or name a framework and releases}"...HEAD -- benchmarks; then
-        printf '**This change edits workloads as well: its figures compare two suites.**\n\n' >> "$summary"
-    fi
-    while read -r file; do
-        name=$(basename "$file" .txt)
-        measure "${name%%-*}" "${name#*-}"
-    done < <(git diff --name-only --diff-filter=A "$BASE"...HEAD -- env_matrix/constraints)
-fi
+# The repository holds results of other machines.
+collect() {
+    mkdir -p measured
+    cp results/benchmarks.json measured/
+    for journals in results/*/sessions; do
+        if [ -n "$(find "$journals" -newer "$started" -name '*.jsonl' -print -quit)" ]; then
+            cp -r "$(dirname "$journals")" measured/
+        fi
+    done
+}
+
+case ${1:--} in
+    -*)
+        git rev-parse --quiet --verify "${BASE:?set BASE, or name a framework and releases}^{commit}" >/dev/null ||
+            { echo "measure_bumps: BASE is no commit: $BASE" >&2; exit 2; }
+        if ! git diff --quiet "$BASE"...HEAD -- benchmarks; then
+            printf '**This change edits workloads as well: its figures compare two suites.**\n\n' >> "$summary"
+        fi
+        mapfile -t added < <(git diff --name-only --diff-filter=A "$BASE"...HEAD -- env_matrix/constraints)
+        for file in "${added[@]}"; do
+            name=$(basename "$file" .txt)
+            measure "${name%%-*}" "${name#*-}" "$@"
+        done
+        ;;
+    *) measure "$@" ;;
+esac
+collect || failed=1
 exit $failed

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Adds one framework's new releases to the matrix and opens a pull request with them, or updates the one that is open.
+# What was proposed before and lies there unchanged, or was declined, is not proposed again.
 # Usage: tools/propose_rows.sh torch|jax     (needs git's push rights and the gh command)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,8 +14,8 @@ listed=$($python -m env_matrix watch --json) || status=$?
 mapfile -t releases < <(printf '%s' "$listed" | $python -c '
 import json, sys
 for each in json.load(sys.stdin):
-    if each["framework"] == sys.argv[1]:
-        print(each["framework"] + "==" + each["version"])
+    if each["framework"] == sys.argv[1] and not each["skipped"]:
+        print(each["framework"] + "==" + each["release"])
 ' "$framework")
 if [ "${#releases[@]}" = 0 ]; then
     echo "no release of $framework is newer than the matrix"
@@ -27,6 +28,13 @@ git switch --quiet --force-create "$branch"
 $python -m env_matrix add "${releases[@]}"
 git add asv.conf.json env_matrix/constraints
 git -c user.name="rows" -c user.email="rows@users.noreply.github.com" commit --quiet --message "$title"
+if git fetch --quiet origin "$branch" 2>/dev/null && git diff --quiet FETCH_HEAD -- asv.conf.json env_matrix/constraints &&
+    [ "$(gh pr list --head "$branch" --state all --json number)" != "[]" ]; then
+    echo "${releases[*]}: proposed before"
+    exit 0
+fi
 git push --quiet --force origin "$branch"
 body="New on the package index. Measuring starts when a maintainer approves the GPU runner's environment."
 gh pr create --head "$branch" --title "$title" --body "$body" || gh pr edit "$branch" --title "$title" --body "$body"
+# A pull request that a workflow's own token opens starts no other workflow.
+gh workflow run bump.yml --ref "$branch"

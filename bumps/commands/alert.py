@@ -26,6 +26,7 @@ def add_parser(subparsers):
     parser.add_argument("--new", help="only the bump to this release")
     parser.add_argument("--machine", help="only this machine's bumps")
     arguments.add_results(parser)
+    arguments.add_artifact(parser)
     parser.add_argument(
         "--to",
         action="append",

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from bumps import artifact
 from bumps.results import Archive
 
 CONFIG = "asv.conf.json"
@@ -20,6 +21,14 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--config", metavar="FILE", help=f"the asv configuration with the margins (default: {CONFIG}, if it is there)"
+    )
+
+
+def add_artifact(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--artifact",
+        metavar="DIR",
+        help="in place of --results: results that another job uploaded; refused when it holds anything else",
     )
 
 
@@ -66,6 +75,9 @@ def config_of(args: argparse.Namespace) -> Config | None:
 
 def archive_of(args: argparse.Namespace, config: Config | None) -> Archive:
     """Read the results folder. Raises UserError."""
+    if handed_in := getattr(args, "artifact", None):
+        with working(f"reading {handed_in}"):
+            return Archive(artifact.check(pathlib.Path(handed_in)))
     folder = pathlib.Path(args.results or (config.results_dir if config else "results"))
     if config and args.config and not args.results:
         folder = pathlib.Path(args.config).parent / folder
