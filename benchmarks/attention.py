@@ -15,7 +15,7 @@ class Attention(workload.Workload):
         "large": workload.Size("compute", accelerator_only=True, batch=8, length=2048, heads=16, features=128),
     }
     precisions = ("bf16", "tf32", "fp32")
-    modes = ("eager", "compiled", "graphed")
+    modes = ("eager", "compiled", "graphed", "autotuned")
     extra_params = {"implementation": scaled_dot_product.IMPLEMENTATIONS}
     differentiate = ("query", "key", "value")
     # Two products, the scaling, and a softmax: the largest, the difference, the exponential, the sum, the quotient.

@@ -18,7 +18,7 @@ class MatmulChain(workload.Workload):
         "medium": workload.Size("compute", n=2048, m=512),
         "article": workload.Size("compute", accelerator_only=True, n=10_000, m=1_000),
     }
-    modes = ("eager", "compiled", "graphed")
+    modes = ("eager", "compiled", "graphed", "autotuned")
     differentiate = ("x", "w1", "b1", "w2", "b2")
     work_is_products = True
     rounding_steps = 2 * LENGTH

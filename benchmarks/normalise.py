@@ -17,6 +17,7 @@ class Normalise(workload.Workload):
         "large": workload.Size("memory", accelerator_only=True, outer=64, rows=1024, features=2048),
     }
     precisions = ("bf16", "fp32")
+    modes = ("eager", "compiled", "graphed")
     extra_params = {"kind": ("layer-norm", "softmax", *REDUCED_AXES)}
     # Mean, difference, square, mean, root, quotient, scale and shift.
     rounding_steps = 8

@@ -24,6 +24,7 @@ class Recurrence(workload.Workload):
         "long": workload.Size("overhead", steps=4096, width=32),
     }
     precisions = ("fp32", "fp64")
+    modes = ("eager", "compiled", "graphed")
     differentiate = ("start", "matrix", "drive")
     # The product, the sum and the tanh of one step.
     rounding_steps = 3

@@ -125,7 +125,7 @@ def sums_by_index(values, indices, count):
     return sums
 
 
-def pulled_back_in_order(x, gradient, value, pulled):
+def pulled_back_in_order(x, value, gradient, pulled):
     """Return what a sort's or a top-k's gradient holds and what it should, row by row, in the order of the entries.
 
     x and gradient are (rows, columns); value, some entries of each row of x, and pulled, what is pulled back through

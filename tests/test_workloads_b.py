@@ -58,6 +58,20 @@ def test_sums_by_index_by_hand():
     numpy.testing.assert_array_equal(found, [[2, 20], [0, 0], [5, 50], [8, 80], [0, 0]])
 
 
+@pytest.mark.parametrize("kind", gather_scatter.GatherScatter.extra_params["kind"])
+def test_the_gradient_of_a_linear_function_agrees_with_its_transpose(kind):
+    computation = made(gather_scatter.GatherScatter, kind=kind)
+    inputs = computation.inputs(numpy.random.default_rng(1), rows=8, features=2)
+    inputs = {name: value * 1.0 if value.dtype == numpy.float32 else value for name, value in inputs.items()}
+    (name,) = computation.differentiate
+    zeros = {each: 0 * value for each, value in inputs.items() if value.dtype == numpy.float32}
+    value = computation.numpy(numpy, **{**inputs, **zeros, name: inputs[name]})
+    pulled = numpy.random.default_rng(2).standard_normal(value.shape)
+    gradient = computation.numpy_gradient(numpy, pulled, **inputs)
+    assert gradient.shape == inputs[name].shape
+    assert (pulled * value).sum() == pytest.approx((gradient * inputs[name]).sum(), rel=1e-5)
+
+
 X = numpy.array([[3.0, 1.0, 2.0, 1.0]])
 
 
@@ -73,7 +87,7 @@ X = numpy.array([[3.0, 1.0, 2.0, 1.0]])
 )
 def test_the_gradient_of_a_sort_by_hand(gradient, agrees):
     value, pulled = numpy.array([[1.0, 1.0, 2.0, 3.0]]), numpy.array([[10.0, 11.0, 20.0, 30.0]])
-    found, wanted = reference.pulled_back_in_order(X, numpy.array(gradient), value, pulled)
+    found, wanted = reference.pulled_back_in_order(X, value, numpy.array(gradient), pulled)
     assert (found == wanted).all() == agrees
 
 
@@ -88,7 +102,7 @@ def test_the_gradient_of_a_sort_by_hand(gradient, agrees):
 )
 def test_the_gradient_of_a_top_k_by_hand(gradient, agrees):
     value, pulled = numpy.array([[3.0, 2.0, 1.0]]), numpy.array([[30.0, 20.0, 10.0]])
-    found, wanted = reference.pulled_back_in_order(X, numpy.array(gradient), value, pulled)
+    found, wanted = reference.pulled_back_in_order(X, value, numpy.array(gradient), pulled)
     assert (found == wanted).all() == agrees
 
 
