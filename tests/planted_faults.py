@@ -324,3 +324,10 @@ class OutOfMemory(Product):
 
     def jax(self, jax, x, w):
         return super().jax(jax, x, w) + jax.numpy.ones((2**44,)).sum()
+
+
+class Watched(Product):
+    """No fault of its own: what NVML says of the GPU while it is measured is planted."""
+
+    def why_not(self, adapter, *parameters):
+        type(adapter).on_gpu = property(lambda adapter: True)

@@ -11,7 +11,7 @@ import types
 import pytest
 from row_project import REPOSITORY
 
-from benchmarks.audits import device, overhead, work
+from benchmarks.audits import ceiling, device, overhead, precision, work
 from bumps import process
 from bumps.plan import Item
 from bumps.process import Interpreter, Task
@@ -234,6 +234,84 @@ def test_a_graph_break_where_whole_capture_is_demanded_fails(suite):
     assert "graph_break" in seen.reason
 
 
+# In the place of nvidia-ml-py: one GPU whose state before and after the measurement is planted.
+NVML = """
+import json
+import os
+import types
+
+NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = 1, 0
+states = json.loads(os.environ["PLANTED_STATES"])
+reasons = iter(state["reasons"] for state in states)
+processes = iter(state["processes"] for state in states)
+
+
+class NVMLError(Exception):
+    pass
+
+
+def nvmlInit():
+    pass
+
+
+def nvmlDeviceGetHandleByIndex(index):
+    return index
+
+
+def nvmlDeviceGetClockInfo(handle, clock):
+    return 1980
+
+
+def nvmlDeviceGetTemperature(handle, sensor):
+    raise NVMLError("not supported")
+
+
+def nvmlDeviceGetPowerUsage(handle):
+    return 350_000
+
+
+def nvmlDeviceGetCurrentClocksThrottleReasons(handle):
+    return next(reasons)
+
+
+def nvmlDeviceGetComputeRunningProcesses(handle):
+    return [types.SimpleNamespace(pid=os.getpid() if each == "own" else each) for each in next(processes)]
+"""
+POWER_CAP, THERMAL = 0x4, 0x40
+QUIET = {"reasons": POWER_CAP, "processes": ["own"]}
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(
+    ("after", "disturbed"),
+    [
+        (QUIET, []),
+        ({**QUIET, "reasons": POWER_CAP | THERMAL}, ["hardware thermal slowdown"]),
+        ({**QUIET, "processes": ["own", 1]}, ["1 other processes on the GPU"]),
+        # A container's processes have other numbers for NVML: one of two may be ours.
+        ({**QUIET, "processes": [1, 2]}, ["1 other processes on the GPU"]),
+    ],
+)
+def test_telemetry_marks_what_was_throttled_or_shared(suite, tmp_path, after, disturbed):
+    (tmp_path / "pynvml.py").write_text(NVML)
+    name = "Watched.time_eager_forward"
+    # The peak of a GPU is measured by products that a CPU takes hours for.
+    told = {"PYTHONPATH": str(tmp_path), "PLANTED_STATES": json.dumps([QUIET, after]), "CUDA_VISIBLE_DEVICES": "0"}
+    seen = suite("jax").measure(name, without="ceiling", **told)[name]
+    assert seen.was_measured, seen.entry
+    (record,) = [each for each in seen.records if each["record"] == "telemetry"]
+    assert record["disturbed"] == disturbed
+    before = {"sm_clock": 1980, "temperature": None, "power": 350.0, "reasons": POWER_CAP, "foreign_processes": 0}
+    assert record["before"] == before
+
+
+class Adapter:
+    """What the audits of one test ask an adapter for."""
+
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+
 def prepared(first, mode="compiled", framework="torch", **fields):
     """Return what audits see of a step whose first call compiled as `first` says."""
     workload = types.SimpleNamespace(
@@ -241,7 +319,7 @@ def prepared(first, mode="compiled", framework="torch", **fields):
     )
     return types.SimpleNamespace(
         workload=workload,
-        adapter=types.SimpleNamespace(name=framework, **fields),
+        adapter=Adapter(name=framework, **fields),
         mode=mode,
         pass_="grad",
         size=types.SimpleNamespace(dimensions={}),
@@ -272,6 +350,63 @@ def test_what_torch_did_not_capture_whole_ran_eagerly(first, graphs, breaks):
 def test_under_nine_tenths_of_the_analytic_work_is_elided(monkeypatch, flops, outcome):
     monkeypatch.setattr(work, "program_flops", lambda prepared: flops)
     assert work.examine(prepared({"graphs": 1, "graph_breaks": 0}))[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(2e-4, "ok"), (0.03 * 2**-11, "ok"), (0.01 * 2**-11, "wrong-precision"), (0.0, "wrong-precision")],
+)
+def test_tf32_that_is_too_good_was_fp32(error, outcome):
+    seen = prepared({})
+    seen.workload.check = lambda *arguments: (error, 1e-3)
+    seen.workload.differentiate = ("x",)
+    seen.precision, seen.params, seen.inputs = "tf32", ("torch", "tf32", "small"), {}
+    seen.adapter.dtype = lambda precision: "float32"
+    assert precision.examine(seen)[0] == outcome
+
+
+def test_a_peak_is_measured_again_before_a_step_is_called_impossible(monkeypatch):
+    rates = iter([1e9, 2e9, 5e9])
+    monkeypatch.setattr(ceiling, "ON_CPU", ((256, 1),))
+    monkeypatch.setattr(ceiling.Peak, "_fastest", lambda self, precision, width, products: 2 * width**3 / next(rates))
+    seen = prepared({}, on_gpu=False)
+    seen.size.bound, seen.precision, seen.step_seconds = "compute", "fp32", 100.0 / 4e9
+    outcome, detail = ceiling.examine(seen)
+    assert outcome == "ok"
+    assert detail["peak_flops_per_second"] == 5e9
+    assert detail["peak_measurements"] == 3
+
+
+@pytest.mark.parametrize(("rate", "outcome"), [(1.04e9, "ok"), (1.06e9, "impossible")])
+def test_a_step_above_every_measured_peak_is_impossible(monkeypatch, rate, outcome):
+    measured = []
+    monkeypatch.setattr(ceiling, "ON_CPU", ((256, 1),))
+    monkeypatch.setattr(
+        ceiling.Peak,
+        "_fastest",
+        lambda self, precision, width, products: measured.append(width) or 2 * width**3 / 1e9,
+    )
+    seen = prepared({}, on_gpu=False)
+    seen.size.bound, seen.precision, seen.step_seconds = "compute", "fp32", 100.0 / rate
+    assert ceiling.examine(seen)[0] == outcome
+    assert len(measured) == (1 if outcome == "ok" else ceiling.MEASUREMENTS)
+
+
+def test_a_narrow_type_on_a_cpu_may_be_computed_in_fp32(monkeypatch):
+    monkeypatch.setattr(ceiling, "ON_CPU", ((256, 1),))
+    seconds = {"fp16": 1.0, "fp32": 0.001}
+    monkeypatch.setattr(ceiling.Peak, "_fastest", lambda self, precision, width, products: seconds[precision])
+    peak = ceiling.Peak(types.SimpleNamespace(on_gpu=False), "fp16")
+    peak.measure()
+    assert peak.rate == 2 * 256**3 / 0.001
+
+
+def test_a_product_that_would_take_long_is_left_out(monkeypatch):
+    monkeypatch.setattr(ceiling, "ON_CPU", ((256, 1), (1024, 1)))
+    widths = []
+    monkeypatch.setattr(ceiling.Peak, "_fastest", lambda self, precision, width, products: widths.append(width) or 0.1)
+    ceiling.Peak(types.SimpleNamespace(on_gpu=False), "fp64").measure()
+    assert widths == [256]
 
 
 def test_a_step_under_five_no_ops_is_overhead_bound(monkeypatch):
