@@ -135,7 +135,7 @@ def in_use_bytes(adapter):
 def check_the_ceiling_is_a_large_product(adapter):
     """The audit's peak is within 5 % of the best of a plain loop over a large bf16 product."""
     adapter.set_precision("bf16")
-    peak = ceiling.matmul_rate(adapter, "bf16")
+    peak = ceiling.peak_of(adapter, "bf16").rate
     step = product(adapter, 8192, "bf16")
     adapter.wait(step())
     rates = []
