@@ -16,7 +16,7 @@ class Memory(probe.Probe):
     compiling took is not. A CPU has no allocator statistics. Bound by nothing: bytes, the same at any speed.
     """
 
-    parameters = {"precision": mlp_train.MLPTrain.precisions, "size": tuple(mlp_train.MLPTrain.sizes)}
+    parameters = {"precision": ("bf16", "fp32"), "size": tuple(mlp_train.MLPTrain.sizes)}
 
     @probe.figure("eager", isolated=True, unit="bytes")
     def track_eager_device_bytes(self, framework, precision, size):
