@@ -1,0 +1,272 @@
+"""The whole unattended path: a release appears on the index, its issue is opened, and closed when it is well again.
+
+Every step of the workflows that is a command is run as it stands in the workflow's file, each job in a checkout of its
+own. The package index is a stand-in that hides releases of the frameworks; `gh` is a recording one. Environments,
+measurements and verdicts are real.
+"""
+
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+import urllib.request
+
+import pytest
+import yaml
+from recording_gh import RecordingGh
+from row_project import PYTHON, REPOSITORY
+
+from env_matrix import index
+
+OLD, NEW = "0.9.2", "0.10.2"
+STEP = r"matmul_chain\.MatmulChain\.time_compiled_forward\('jax', 'fp32', 'small'"
+# What a step of the new release takes longer while the fault is planted: an idle machine's takes 5 ms.
+FAULT = """
+import time as _time
+
+_block_until_ready = block_until_ready
+
+
+def block_until_ready(result):
+    _time.sleep(0.1)
+    return _block_until_ready(result)
+"""
+# A machine under load must not decide this test.
+MARGIN = 0.5
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """The machine's own index, without the frameworks' releases that `server.shown` does not name."""
+
+    def do_GET(self):
+        project = self.path.strip("/").rpartition("/")[2]
+        location = f"{self.server.real.default.rstrip('/')}/{project}/"
+        if project not in self.server.shown:
+            self.send_response(302)
+            self.send_header("Location", location)
+            self.end_headers()
+            return
+        content = json.loads(json.dumps(self.server.listing(project, location)))
+        shown = self.server.shown[project]
+        content["files"] = [
+            {**each, "url": urllib.parse.urljoin(location, each["url"])}
+            for each in content["files"]
+            if (parsed := index._parse(each)) and parsed.version.public in shown
+        ]
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/vnd.pypi.simple.v1+json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def package_index():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    server.real = index.settings()
+    listings = {}
+
+    def listing(project, location):
+        if project not in listings:
+            request = urllib.request.Request(location, headers={"Accept": index.ACCEPT.partition(",")[0]})
+            with urllib.request.urlopen(request, timeout=60) as response:
+                listings[project] = json.load(response)
+        return listings[project]
+
+    server.listing, server.shown = listing, {}
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+class Hosted:
+    """A repository on a server, and jobs that check it out."""
+
+    def __init__(self, folder: pathlib.Path, package_index: http.server.ThreadingHTTPServer):
+        self.folder = folder
+        self.gh = RecordingGh(folder / "bin")
+        self.summary = folder / "summary.md"
+        (folder / "home").mkdir()
+        (folder / "tmp").mkdir()
+        home = pathlib.Path.home()
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("BENCH_", "ASV", "GIT_", "UV_"))}
+        self.environment = {
+            **kept,
+            "PATH": self.gh.path,
+            # asv's machine file is this home's; pip's settings and cache are the user's.
+            "HOME": str(folder / "home"),
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(home / ".cache")),
+            "XDG_CONFIG_HOME": os.environ.get("XDG_CONFIG_HOME", str(home / ".config")),
+            "UV_CACHE_DIR": str(folder / "uv-cache"),
+            "UV_DEFAULT_INDEX": f"http://127.0.0.1:{package_index.server_address[1]}/simple",
+            "BENCH_ACCELERATOR": "cpu",
+            # The runner is a machine of its own: it waits for nobody else's measurement.
+            "TMPDIR": str(folder / "tmp"),
+            "GITHUB_STEP_SUMMARY": str(self.summary),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def run(self, checkout: pathlib.Path, command: str, **environment: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["bash", "-c", command],
+            cwd=checkout,
+            env={**self.environment, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def do(self, checkout: pathlib.Path, command: str, **environment: str) -> str:
+        """Run a command that has to succeed; return what it printed."""
+        run = self.run(checkout, command, **environment)
+        assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+        return run.stdout
+
+    def publish(self, change) -> None:
+        """Put this working tree on the server's main branch, changed by `change`."""
+        source = self.folder / "source"
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=REPOSITORY,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for name in filter(None, listed.split("\0")):
+            if (REPOSITORY / name).is_file():
+                (source / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(REPOSITORY / name, source / name)
+        change(source)
+        self.do(self.folder, "git init --quiet --bare --initial-branch main origin")
+        self.do(source, "git init --quiet --initial-branch main && git remote add origin ../origin && git add .")
+        self.do(source, "git -c user.name=tester -c user.email=tester@example.org commit --quiet --message main")
+        self.do(source, "git push --quiet origin main")
+
+    def checkout(self, name: str, branch: str = "main") -> pathlib.Path:
+        self.do(self.folder, f"git clone --quiet --branch {branch} origin {name}")
+        (self.folder / name / ".venv").symlink_to(pathlib.Path(sys.prefix))
+        return self.folder / name
+
+    def job(self, workflow: str, job: str, checkout: pathlib.Path, **values: str) -> list[str]:
+        """Run the commands of a workflow's job; `values` are the environment variables that GitHub would fill in."""
+        content = yaml.safe_load((checkout / ".github" / "workflows" / f"{workflow}.yml").read_text())
+        outputs = []
+        for step in content["jobs"][job]["steps"]:
+            command = step.get("run", "make setup")
+            needed = {name: values.get(name, "") for name in step.get("env", {})}
+            if command == "make setup" or step.get("if") == "${{ inputs.framework }}":
+                continue
+            outputs.append(self.do(checkout, command, **needed))
+        return outputs
+
+
+def narrow(source: pathlib.Path) -> None:
+    """A matrix without the newest release and a selection of one step, so that measuring takes no hours."""
+    (source / "benchmarks" / "core.txt").write_text(f"{STEP}\n")
+    config = source / "asv.conf.json"
+    thresholds = '"regressions_thresholds": {'
+    text = config.read_text()
+    assert thresholds in text
+    config.write_text(text.replace(thresholds, f'{thresholds}\n        ".*": {MARGIN}'))
+
+
+def rows_of(checkout: pathlib.Path, framework: str) -> list[str]:
+    listed = subprocess.run(
+        [sys.executable, "-m", "env_matrix", "list", "--json"], cwd=checkout, check=True, capture_output=True, text=True
+    )
+    return [each["release"] for each in json.loads(listed.stdout) if each["framework"] == framework]
+
+
+@pytest.mark.end_to_end
+def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_index):
+    hosted = Hosted(tmp_path, package_index)
+
+    def withhold(source):
+        narrow(source)
+        newer = rows_of(source, "jax")
+        newer = newer[newer.index(OLD) + 1 :]
+        assert NEW in newer
+        hosted.do(source, f"{sys.executable} -m env_matrix remove {' '.join(f'jax=={each}' for each in newer)}")
+
+    hosted.publish(withhold)
+    source = tmp_path / "source"
+    package_index.shown = {framework: rows_of(source, framework) for framework in ("torch", "jax")}
+
+    # The days before: nothing is new.
+    (said,) = hosted.job("watch", "watch", hosted.checkout("watch-1"), FRAMEWORK="jax")
+    assert said == "no release of jax is newer than the matrix\n"
+    assert not hosted.gh.pulls
+
+    # The release appears: a pull request, the same day or the next only once.
+    package_index.shown["jax"].append(NEW)
+    hosted.job("watch", "watch", hosted.checkout("watch-2"), FRAMEWORK="jax")
+    assert [(each["branch"], each["title"]) for each in hosted.gh.pulls] == [("rows/jax", f"Rows: jax=={NEW}")]
+    assert hosted.gh.calls("workflow run") == ["workflow run bump.yml --ref rows/jax"]
+    (said,) = hosted.job("watch", "watch", hosted.checkout("watch-3"), FRAMEWORK="jax")
+    assert said.endswith(f"jax=={NEW}: proposed before\n")
+    assert len(hosted.gh.calls("workflow run")) == 1
+
+    # The runner with the machine; what the new release does to a step is planted into the release itself.
+    runner = hosted.checkout("runner", "rows/jax")
+    assert rows_of(runner, "jax")[-1] == NEW
+    assert (runner / "env_matrix" / "constraints" / f"jax-{NEW}.txt").read_text() == (
+        REPOSITORY / "env_matrix" / "constraints" / f"jax-{NEW}.txt"
+    ).read_text()
+    hosted.do(runner, f".venv/bin/python -m env_matrix add --build jax=={OLD} jax=={NEW}")
+    (faulty,) = runner.glob(f"env/*/lib/python{PYTHON}/site-packages/jax-{NEW}.dist-info")
+    faulty = faulty.parent / "jax" / "__init__.py"
+    sound = faulty.read_text()
+    faulty.write_text(sound + FAULT)
+    head = hosted.do(runner, "git rev-parse HEAD").strip()
+    hosted.job("bump", "measure", runner, BASE="origin/main")
+    assert "1 regressed" in hosted.summary.read_text()
+    assert "two suites" not in hosted.summary.read_text()
+
+    # The job that may write sees the artifact alone.
+    def report(name):
+        checkout = hosted.checkout(name)
+        shutil.copytree(runner / "measured", checkout / "incoming")
+        hosted.job("report", "report", checkout, HEAD_SHA=head)
+
+    report("report-1")
+    (issue,) = hosted.gh.issues
+    assert issue["state"] == "OPEN"
+    assert issue["title"].startswith(f"jax {OLD} → {NEW}: 1 of 1 regressed, worst ×")
+    (pull,) = hosted.gh.pulls
+    assert f"jax {OLD} → {NEW}" in pull["comment"]
+    assert "| regressed |" in pull["comment"]
+
+    # The release is well again.
+    faulty.write_text(sound)
+    hosted.summary.unlink()
+    hosted.job("bump", "measure", runner, BASE="origin/main")
+    assert "| regressed |" not in hosted.summary.read_text()
+    report("report-2")
+    (issue,) = hosted.gh.issues
+    assert issue["state"] == "CLOSED"
+    assert issue["comments"] == ["A later measurement finds nothing regressed or broken."]
+    assert "| regressed |" not in hosted.gh.pulls[0]["comment"]
+
+    # What is measured every night is kept on a branch of its own, the first night and the next.
+    for night in ("keep-1", "keep-2"):
+        checkout = hosted.checkout(night)
+        shutil.copytree(runner / "measured", checkout / "incoming")
+        (said,) = hosted.job("nightly", "keep", checkout)
+        assert ("nothing new" in said) == (night == "keep-2")
+    kept = hosted.do(source, "git fetch --quiet origin && git ls-tree -r --name-only origin/results").splitlines()
+    assert sorted(kept) == sorted(
+        f"results/{path.relative_to(runner / 'measured')}" for path in (runner / "measured").rglob("*.json*")
+    )
