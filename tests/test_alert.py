@@ -1,10 +1,11 @@
 """Alerts: what is told, what is never told, and that nothing is told twice."""
 
 import pytest
+from archive import benchmark, samples_of, write_row, write_suite
 from asv.util import UserError
 from recording_gh import RecordingGh
 
-from bumps import alert, delivery
+from bumps import alert, cli, delivery
 from bumps.gh import gh as run_gh
 
 ROW = {
@@ -104,6 +105,27 @@ def gh(tmp_path, monkeypatch):
     found = RecordingGh(tmp_path / "bin")
     monkeypatch.setenv("PATH", found.path)
     return found
+
+
+def test_the_command_tells_what_it_could_not_deliver_by_its_exit_status(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(delivery, "PAUSE_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    steps = benchmark("suite.Steps.time_it")
+    write_row("results", {"jax": "0.9.2"}, [(steps, [samples_of([1.0, 1.01, 0.99])])])
+    write_row("results", {"jax": "0.10.2"}, [(steps, [None])])
+    write_suite("results", [steps])
+    reachable = f"file:{tmp_path / 'message.md'}"
+    unreachable = "json://secret-token@127.0.0.1:9/"
+    assert cli.main(["alert", "--to", unreachable, "--to", reachable]) == 1
+    title = "jax 0.9.2 → 0.10.2: 1 broken"
+    problem = "json://… could not be reached in 3 attempts; nothing was sent"
+    assert capsys.readouterr().err == f"bumps: {title}: {problem}\n{title}: sent\n"
+    assert (tmp_path / "message.md").read_text().startswith(f"# {title}\n")
+    assert cli.main(["alert", "--to", reachable]) == 0
+    assert capsys.readouterr().err == f"{title}: nothing new\n"
+    assert cli.main(["alert", "--to", unreachable]) == 1
+    assert cli.main(["alert", "--artifact", "results"]) == 2
+    assert "'alerts.sent': no result" in capsys.readouterr().err
 
 
 def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):

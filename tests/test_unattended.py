@@ -34,7 +34,7 @@ _block_until_ready = block_until_ready
 
 
 def block_until_ready(result):
-    _time.sleep(0.1)
+    _time.sleep(0.04)
     return _block_until_ready(result)
 """
 # A machine under load must not decide this test.
@@ -239,12 +239,13 @@ def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_in
     def report(name):
         checkout = hosted.checkout(name)
         shutil.copytree(runner / "measured", checkout / "incoming")
-        hosted.job("report", "report", checkout, HEAD_SHA=head)
+        hosted.job("report", "report", checkout, HEAD_SHA=head, SITE="https://example.invalid/site")
 
     report("report-1")
     (issue,) = hosted.gh.issues
     assert issue["state"] == "OPEN"
     assert issue["title"].startswith(f"jax {OLD} → {NEW}: 1 of 1 regressed, worst ×")
+    assert "https://example.invalid/site/bumps.html#" in issue["body"]
     (pull,) = hosted.gh.pulls
     assert f"jax {OLD} → {NEW}" in pull["comment"]
     assert "| regressed |" in pull["comment"]
