@@ -72,7 +72,7 @@ def _title(head: str, rows: list[dict], report: dict) -> str:
 
 def _text(report: dict, rows: list[dict], site: str | None, bump: str, quote) -> str:
     summary = report["summary"]
-    lines = [summary["sentence"], ""]
+    lines = [quote(summary["sentence"]), ""]
     control = summary["control"]
     lines.append(
         f"Machine {quote(report['machine'])}, Python {quote(report['python'])}, {quote(report['accelerator'] or '')}, "

@@ -13,6 +13,13 @@ from bumps.gh import gh
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
+# GitHub's search finds an issue of any age, but a new one only after a while; the newest are listed at once.
+OUR_ISSUES = """
+query($owner: String!, $name: String!, $search: String!) {
+  repository(owner: $owner, name: $name) { issues(last: 100) { nodes { number body state viewerDidAuthor } } }
+  search(query: $search, type: ISSUE, first: 100) { nodes { ... on Issue { number body state viewerDidAuthor } } }
+}
+"""
 
 
 class Sent:
@@ -111,13 +118,18 @@ class GitHub:
         return f"opened issue {known[0]['number']}" if known else "opened an issue"
 
     def _issues(self, message: Message) -> list[dict]:
-        listed = gh(
-            *("issue", "list", "--state", "all", "--limit", "200", "--search", f"{message.bump} in:body"),
-            *("--json", "number,body,state"),
+        """Return our issues of the bump, oldest first: anybody may write the marker into an issue of their own."""
+        search = f"repo:{{owner}}/{{repo}} is:issue in:body {message.bump}"
+        answer = gh(
+            *("api", "graphql", "-f", f"query={OUR_ISSUES}"),
+            *("-F", "owner={owner}", "-F", "name={repo}", "-F", f"search={search}"),
         )
         try:
-            issues = json.loads(listed)
-            return sorted((each for each in issues if message.marker in each["body"]), key=lambda each: each["number"])
+            found = json.loads(answer)["data"]
+            listed = [*found["repository"]["issues"]["nodes"], *found["search"]["nodes"]]
+            issues = {each["number"]: each for each in listed if each}
+            ours = [each for each in issues.values() if each["viewerDidAuthor"] and message.marker in each["body"]]
+            return sorted(ours, key=lambda each: each["number"])
         except (ValueError, KeyError, TypeError):
             raise UserError("gh did not list issues as JSON; update it") from None
 

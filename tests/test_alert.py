@@ -1,5 +1,7 @@
 """Alerts: what is told, what is never told, and that nothing is told twice."""
 
+import json
+
 import pytest
 from archive import benchmark, samples_of, write_row, write_suite
 from asv.util import UserError
@@ -65,7 +67,9 @@ def test_the_message_links_reproduces_and_says_what_else_changed():
 
 def test_names_from_results_cannot_leave_their_code_span_or_mention_anyone():
     row = {**ROW, "name": "a.B.time_`</code> @everyone <!-- bump:x -->\n# heading"}
-    markdown = alert.message(report(row)).markdown
+    summary = {**report()["summary"], "sentence": f"jax 1 → 2: worst {row['name']}"}
+    markdown = alert.message(report(row, summary=summary)).markdown
+    assert markdown.splitlines()[0] == "`jax 1 → 2: worst a.B.time_'</code> @everyone <!-- bump:x --> # heading`"
     line = next(line for line in markdown.splitlines() if line.startswith("- regressed"))
     assert line.count("`") == 2
     assert "\n# heading" not in markdown
@@ -152,16 +156,29 @@ def test_two_alerts_that_race_leave_one_open_issue(gh):
     assert [each["state"] for each in gh.issues] == ["OPEN", "CLOSED"]
 
 
-def test_an_issue_of_somebody_else_is_never_touched(gh):
-    theirs = {"number": 1, "state": "OPEN", "title": "t", "body": "other words", "comments": []}
+def test_an_issue_of_somebody_else_is_never_touched_and_silences_nothing(gh):
+    message = alert.message(report(ROW))
+    body = f"{message.marker} <!-- state:{message.state} -->"
+    theirs = {"number": 1, "state": "OPEN", "title": "t", "body": body, "comments": [], "viewerDidAuthor": False}
     gh.put(issues=[theirs])
-    assert delivery.GitHub().deliver(alert.message(report(ROW))) == "opened issue 2"
+    assert delivery.GitHub().deliver(message) == "opened issue 2"
     assert gh.issues[0] == theirs
+
+
+def test_an_issue_that_only_the_search_finds_is_ours(gh):
+    message = alert.message(report(ROW))
+    old = {"number": 7, "state": "OPEN", "body": delivery.GitHub()._body(message), "viewerDidAuthor": True}
+    answer = {"data": {"repository": {"issues": {"nodes": []}}, "search": {"nodes": [{}, old]}}}
+    gh.write(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    assert delivery.GitHub().deliver(message) == "nothing new"
+    gh.write("#!/bin/sh\necho '[]'\n")
+    with pytest.raises(UserError, match="did not list issues as JSON"):
+        delivery.GitHub().deliver(message)
 
 
 def test_a_missing_or_failing_gh_is_one_line(gh, monkeypatch):
     gh.write("#!/bin/sh\necho 'To get started with GitHub CLI, please run: gh auth login' >&2\nexit 4\n")
-    with pytest.raises(UserError, match="gh issue list failed: To get started"):
+    with pytest.raises(UserError, match="gh api graphql failed: To get started"):
         delivery.GitHub().deliver(alert.message(report(ROW)))
     monkeypatch.setenv("PATH", str(gh.folder / "nothing"))
     with pytest.raises(UserError, match="gh command is missing"):

@@ -190,6 +190,39 @@ def rows_of(checkout: pathlib.Path, framework: str) -> list[str]:
     return [each["release"] for each in json.loads(listed.stdout) if each["framework"] == framework]
 
 
+@pytest.mark.parametrize(
+    ("says", "status", "ends"), [("### verdicts", 1, 0), ("### verdicts", 3, 0), ("", 1, 1), ("### verdicts", 4, 1)]
+)
+def test_a_regression_fails_no_job_and_a_crash_does(tmp_path, says, status, ends):
+    for folder in ("tools", ".venv/bin", "results"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(REPOSITORY / "tools" / "measure_bumps.sh", tmp_path / "tools")
+    (tmp_path / "results" / "benchmarks.json").write_text("{}")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(f"#!/bin/sh\nprintf '{says}'\nexit {status}\n")
+    python.chmod(0o755)
+    summary = tmp_path / "summary.md"
+    run = subprocess.run(
+        ["tools/measure_bumps.sh", "jax", "latest"],
+        cwd=tmp_path,
+        env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
+        check=False,
+    )
+    assert run.returncode == ends
+    assert summary.read_text().strip() == says
+
+
+def test_a_base_that_is_no_commit_is_one_line():
+    run = subprocess.run(
+        [REPOSITORY / "tools" / "measure_bumps.sh"],
+        env={**os.environ, "BASE": "nonsense"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (2, "measure_bumps: BASE is no commit: nonsense\n")
+
+
 @pytest.mark.end_to_end
 def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_index):
     hosted = Hosted(tmp_path, package_index)

@@ -5,6 +5,7 @@
 # that measured are left in measured/. A regression is a result, not a failure of the job: it ends with 0 whatever the
 # verdicts are, and with 1 when something could not be measured.
 set -uo pipefail
+shopt -s nullglob
 cd "$(dirname "$0")/.."
 summary=${GITHUB_STEP_SUMMARY:-/dev/stdout}
 failed=0
@@ -12,10 +13,12 @@ started=$(mktemp)
 trap 'rm -f "$started"' EXIT
 
 measure() {
-    local status=0
-    .venv/bin/python -m bumps run "$@" --no-publish --markdown >> "$summary" || status=$?
-    case $status in
-        0 | 1 | 3) ;;
+    local status=0 verdicts
+    verdicts=$(.venv/bin/python -m bumps run "$@" --no-publish --markdown) || status=$?
+    printf '%s\n\n' "$verdicts" >> "$summary"
+    # A Python that falls over ends with 1 as well, and says nothing.
+    case $status:$verdicts in
+        [013]:?*) ;;
         *) failed=1 ;;
     esac
 }
