@@ -8,7 +8,7 @@ import numpy
 import pytest
 from row_project import REPOSITORY
 
-from benchmarks import correctness
+from benchmarks import correctness, workload
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,50 @@ def test_relative_error():
     assert correctness.relative_error([3.0, 9.0], [3.0, 4.0]) == 1
     assert correctness.relative_error([3.0], [3.0, 4.0]) == float("inf")
     assert correctness.relative_error([numpy.nan, 4.0], [3.0, 4.0]) == float("inf")
+
+
+class Cube:
+    """x³, and how often the reference was evaluated."""
+
+    differentiate, extra_params, rounding_steps = ("x",), ("sign",), 1
+    sign = 1
+    evaluations = 0
+
+    def __init__(self):
+        self.sizes = {"small": workload.Size("overhead", n=2)}
+
+    def numpy(self, numpy, x):
+        type(self).evaluations += 1
+        return self.sign * x**3
+
+    def sum_length(self, n):
+        return 1
+
+
+class Host:
+    """Arrays of NumPy on the host."""
+
+    fetch = staticmethod(numpy.asarray)
+
+
+def test_a_gradient_is_held_against_differences_that_are_evaluated_once_for_the_same_inputs():
+    cube, x, pulled = Cube(), numpy.array([1.0, 2.0]), numpy.array([1.0, 0.5])
+
+    def error(x, gradient):
+        return correctness.check_gradient(cube, Host, "fp64", "small", {"x": x}, pulled, [gradient])[0]
+
+    right = pulled * 3 * x**2
+    assert error(x, right) < 1e-8
+    assert Cube.evaluations == 4 * correctness.DIRECTIONS
+    # Another gradient of the same inputs is still judged, and no evaluation is needed for it.
+    assert error(x, 1.001 * right) > 1e-4
+    assert error(x, right) < 1e-8
+    assert Cube.evaluations == 4 * correctness.DIRECTIONS
+    # Other inputs or other parameters have other slopes.
+    assert error(2 * x, pulled * 12 * x**2) < 1e-8
+    cube.sign = -1
+    assert error(x, -right) < 1e-8
+    assert Cube.evaluations == 12 * correctness.DIRECTIONS
 
 
 def check(python, *arguments):
