@@ -223,6 +223,35 @@ def test_a_base_that_is_no_commit_is_one_line():
     assert (run.returncode, run.stderr) == (2, "measure_bumps: BASE is no commit: nonsense\n")
 
 
+def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
+    def git(folder, *words):
+        author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+        return subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+    git(tmp_path, "init", "--quiet", "--bare", "--initial-branch", "main", "origin")
+    git(tmp_path, "clone", "--quiet", "origin", "checkout")
+    checkout = tmp_path / "checkout"
+    (checkout / "tools").mkdir()
+    shutil.copy(REPOSITORY / "tools" / "keep_results.sh", checkout / "tools")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "--quiet", "--message", "main")
+    box = tmp_path / "incoming" / "box"
+    box.mkdir(parents=True)
+    (box / "run.sh").write_text("exit 1")
+    for row, records in (("1", '{"a": 1}\n{"cut": '), ("2", '{"a": 1}\n{"b": 2}\n'), ("2", '{"b": 2}\n')):
+        (box / "0-row.json").write_text(row)
+        (box / "row.jsonl").write_text(records)
+        subprocess.run(["tools/keep_results.sh", box.parent], cwd=checkout, check=True, capture_output=True)
+    assert git(checkout, "ls-tree", "-r", "--name-only", "origin/results").split() == [
+        "results/box/0-row.json",
+        "results/box/row.jsonl",
+    ]
+    assert git(checkout, "show", "origin/results:results/box/0-row.json") == "2"
+    assert git(checkout, "show", "origin/results:results/box/row.jsonl") == '{"a": 1}\n{"cut": \n{"b": 2}\n'
+    assert git(checkout, "log", "--format=%s", "origin/results").split() == ["Results", "Results"]
+    assert git(checkout, "worktree", "list").count("\n") == 1
+
+
 @pytest.mark.end_to_end
 def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_index):
     hosted = Hosted(tmp_path, package_index)

@@ -67,6 +67,27 @@ def test_gpu_jobs_wait_for_each_other_hold_no_secret_and_write_nothing():
     assert "secrets." not in "".join(path.read_text() for path in WORKFLOWS)
 
 
+def test_few_jobs_may_write_and_those_that_measure_may_not():
+    may_write = {
+        f"{path.stem}.{name}": {right for right, level in job["permissions"].items() if level == "write"}
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
+    }
+    assert {name: rights for name, rights in may_write.items() if rights} == {
+        "nightly.keep": {"contents"},
+        "publish.deploy": {"pages", "id-token"},
+        "report.report": {"issues", "pull-requests"},
+        "watch.watch": {"actions", "contents", "pull-requests"},
+    }
+
+
+def test_the_reporting_job_runs_the_default_branch_and_reads_the_artifact_as_one():
+    checkout, *_ = [step for step in steps(ROOT / ".github" / "workflows" / "report.yml") if "uses" in step]
+    assert checkout["with"] == {"persist-credentials": False}
+    commands = [step["run"] for step in steps(ROOT / ".github" / "workflows" / "report.yml") if "run" in step]
+    assert [command for command in commands if "bumps" in command and "--artifact incoming" not in command] == []
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "tools").glob("*.sh")), ids=lambda path: path.name)
 def test_scripts_parse(path):
     subprocess.run(["bash", "-n", path], check=True)

@@ -11,9 +11,18 @@ else
     git worktree add --quiet --force --detach --no-checkout "$kept"
     git -C "$kept" switch --quiet --orphan results
 fi
-# Result files, sidecars and journals; nothing else of an artifact is kept.
-(cd "$incoming" && find . -type f \( -name '*.json' -o -name '*.jsonl' \) -print0 | tar --null --files-from - -cf -) |
-    (mkdir -p "$kept/results" && tar -xf - -C "$kept/results")
+# Result files, sidecars and journals; nothing else of an artifact is kept. Each night's records are of a checkout of its
+# own, so those of the nights before stay with them.
+while IFS= read -r -d '' file; do
+    target=$kept/results/$file
+    mkdir -p "$(dirname "$target")"
+    if [[ $file == *.jsonl && -f $target ]]; then
+        awk '!seen[$0]++' "$target" "$incoming/$file" > "$target.part"
+        mv "$target.part" "$target"
+    else
+        cp "$incoming/$file" "$target"
+    fi
+done < <(find "$incoming" -type f \( -name '*.json' -o -name '*.jsonl' \) -printf '%P\0')
 git -C "$kept" add results
 if git -C "$kept" diff --cached --quiet; then
     echo "nothing new to keep"
