@@ -12,8 +12,11 @@ import importlib
 import os
 import shutil
 import sys
+import time
 
 import numpy
+
+from . import sidecar
 
 FRAMEWORKS = ("torch", "jax")
 PRECISIONS = ("bf16", "fp16", "tf32", "fp32", "fp64")
@@ -399,8 +402,21 @@ ADAPTERS = {"torch": TorchAdapter, "jax": JaxAdapter}
 
 @functools.cache
 def get(framework):
-    """Return the process's one adapter of a framework; raises Unsupported where it is not installed."""
-    return ADAPTERS[framework]()
+    """Return the process's one adapter of a framework, its device started; raises Unsupported without the framework.
+
+    What that took is recorded in the sidecar.
+    """
+    started = time.perf_counter()
+    # Where it is not installed, the adapter says so.
+    with contextlib.suppress(ImportError):
+        importlib.import_module(framework)
+    imported = time.perf_counter()
+    adapter = ADAPTERS[framework]()
+    # torch starts a GPU for the first array that is put there.
+    adapter.wait(adapter.put(numpy.zeros(1, numpy.float32), "fp32"))
+    device_seconds = time.perf_counter() - imported
+    sidecar.append("cost", framework=framework, import_seconds=imported - started, device_seconds=device_seconds)
+    return adapter
 
 
 def import_before_fork():

@@ -6,10 +6,8 @@ its inputs and its sizes; everything about timing is here.
 
 import abc
 import atexit
-import contextlib
 import functools
 import gc
-import importlib
 import inspect
 import itertools
 import math
@@ -228,15 +226,8 @@ class Workload(abc.ABC):
 
     def _ready_step(self, mode, pass_, framework, precision, size, *extra):
         """Build the step, run the untimed steps, check and audit the result; return the synchronised step."""
-        started = time.perf_counter()
-        # Where it is not installed, the adapter says so.
-        with contextlib.suppress(ImportError):
-            importlib.import_module(framework)
-        imported = time.perf_counter()
         adapter = frameworks.get(framework)
-        # torch starts a GPU for the first array that is put there.
-        put_all(adapter, {"first": numpy.zeros(1, numpy.float32)}, "fp32")
-        device_ready = time.perf_counter()
+        started = time.perf_counter()
         for name, value in zip(self.extra_params, extra, strict=True):
             setattr(self, name, value)
         reason = adapter.why_not(mode, precision) or self.why_not(adapter, mode, pass_, precision, size)
@@ -281,9 +272,7 @@ class Workload(abc.ABC):
             "cost",
             benchmark=self.benchmark_name(mode, pass_),
             params=[str(each) for each in params],
-            import_seconds=imported - started,
-            device_seconds=device_ready - imported,
-            setup_seconds=built - device_ready,
+            setup_seconds=built - started,
             first_step_seconds=first - built,
             audit_seconds=time.perf_counter() - warmed,
         )

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 
 import numpy
 import pytest
@@ -98,21 +97,11 @@ def test_jax_chains_agree_in_every_precision(built_row):
 
 
 @pytest.mark.end_to_end
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="elsewhere this release is a CUDA build of gigabytes")
-def test_torch_agrees(tmp_path):
-    from asv import environment
-    from asv.config import Config
-
-    from env_matrix import environment as rows
-
-    conf = Config()
-    conf.env_dir, conf.results_dir, conf.environment_type = str(tmp_path / "env"), str(tmp_path / "results"), "pinned"
-    row = rows.Pinned(conf, "3.11", {"torch": "2.13.0"}, {})
-    row.create()
-    assert isinstance(row, environment.Environment)
-    assert row.unbuildable is None
-    status, said = check(row.executable, "ArticleChain", "MatmulChain", "--precision", "fp32", "--precision", "bf16")
+def test_torch_agrees(built_torch_row):
+    status, said = check(
+        built_torch_row.python, "ArticleChain", "MatmulChain", "--precision", "fp32", "--precision", "bf16"
+    )
     assert status == 0, said
     assert "16 agree with float64 NumPy, 0 do not" in said
-    status, said = check(row.executable, "Normalise", "Attention", "MLPTrain", "--precision", "fp32")
+    status, said = check(built_torch_row.python, "Normalise", "Attention", "MLPTrain", "--precision", "fp32")
     assert status == 0, said
