@@ -8,7 +8,10 @@ from bumps import report as reports
 from bumps.site.feed import bump_id
 
 WORST_SHOWN = 10
-ALARMING = ("regressed", "broken")
+# What says nothing of a row that was told about before.
+UNSETTLED = ("regressed", "ambiguous", "unmeasured")
+# An issue's body is limited; the rest of so many rows hardly decides.
+MOST_IDS = 1000
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Message:
     """One message for one bump.
 
     `bump` names the bump whatever is found, `state` what was found: the same state is not sent twice. `alarming` is
-    false when nothing is regressed or broken (any more): such a message only closes an earlier one.
+    false when nothing is regressed or broken (any more): such a message only closes an earlier one. `unsettled` are ids
+    of rows without a settled verdict.
     """
 
     bump: str
@@ -25,6 +29,11 @@ class Message:
     markdown: str
     plain: str
     alarming: bool
+    unsettled: frozenset[str]
+
+    def clears(self, before: str) -> bool:
+        """Whether no row that was told about with the state `before` is regressed, broken or unsettled."""
+        return not self.alarming and not self.unsettled & set(before.partition(":")[2].split(","))
 
     @property
     def marker(self) -> str:
@@ -47,15 +56,25 @@ def message(report: dict, site: str | None = None) -> Message:
     rows = rows_to_tell(report)
     state = [[row["name"], row["params"], row["verdict"], round(row["ratio"] or 0, 2)] for row in rows]
     bump = bump_id(report)
+    told = {_row_id(row) for row in rows}
+    unsettled = {
+        _row_id(row) for row in report["benchmarks"] if row["verdict"] in UNSETTLED and not row["acknowledged"]
+    }
+    digest = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
     head = f"{report['framework']} {report['old']} → {report['new']}"
     return Message(
         bump=bump,
-        state=hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16],
+        state=f"{digest}:{','.join(sorted(told)[:MOST_IDS])}",
         title=_title(head, rows, report),
         markdown=_text(report, rows, site, bump, _code),
         plain=_text(report, rows, site, bump, _plain),
         alarming=bool(rows),
+        unsettled=frozenset(unsettled - told),
     )
+
+
+def _row_id(row: dict) -> str:
+    return hashlib.sha256(json.dumps([row["name"], row["params"]], sort_keys=True).encode()).hexdigest()[:10]
 
 
 def _title(head: str, rows: list[dict], report: dict) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 import time
 
@@ -13,6 +14,7 @@ from bumps.gh import gh
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
+NOT_SETTLED = "nothing new: what was told before is neither confirmed nor cleared"
 # GitHub's search finds an issue of any age, but a new one only after a while; the newest are listed at once.
 OUR_ISSUES = """
 query($owner: String!, $name: String!, $search: String!) {
@@ -54,6 +56,8 @@ def deliver(message: Message, target: str, sent: Sent) -> str:
     before = sent.before(_name(target), message)
     if before == message.state or (before is None and not message.alarming):
         return "nothing new"
+    if not message.alarming and not message.clears(before):
+        return NOT_SETTLED
     if target == "stdout":
         sys.stdout.write(f"{message.title}\n\n{message.plain}\n")
     elif target.startswith("file:"):
@@ -97,16 +101,21 @@ class GitHub:
             return self._settle_race(message)
         first = known[0]
         number = str(first["number"])
-        if self._state(message) in first["body"] and (first["state"] == "OPEN") == message.alarming:
+        # Also where somebody closed it by hand: the same verdict opens nothing again.
+        if self._state(message) in first["body"]:
             return "nothing new"
-        gh("issue", "edit", number, "--title", message.title, "--body-file", "-", input=self._body(message))
+        if not message.alarming and not message.clears(self._told(first["body"])):
+            return NOT_SETTLED
+        done = "updated"
+        # The state that the body holds comes last: after a failure in between, the next alert carries on.
         if message.alarming and first["state"] != "OPEN":
             gh("issue", "reopen", number)
-            return f"reopened issue {number}"
+            done = "reopened"
         if not message.alarming and first["state"] == "OPEN":
             gh("issue", "close", number, "--comment", "A later measurement finds nothing regressed or broken.")
-            return f"closed issue {number}"
-        return f"updated issue {number}"
+            done = "closed"
+        gh("issue", "edit", number, "--title", message.title, "--body-file", "-", input=self._body(message))
+        return f"{done} issue {number}"
 
     def _settle_race(self, message: Message) -> str:
         """Keep the oldest where two alerts opened an issue of the same bump at the same time."""
@@ -135,6 +144,11 @@ class GitHub:
 
     def _body(self, message: Message) -> str:
         return f"{message.markdown}\n{message.marker}\n{self._state(message)}\n"
+
+    @staticmethod
+    def _told(body: str) -> str:
+        found = re.search(r"<!-- state:(\S*) -->", body)
+        return found[1] if found else ""
 
     @staticmethod
     def _state(message: Message) -> str:

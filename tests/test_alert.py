@@ -145,6 +145,49 @@ def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):
     assert [(each["number"], each["state"]) for each in gh.issues] == [(1, "OPEN")]
 
 
+@pytest.mark.parametrize("change", [{"verdict": "ambiguous"}, {"confirmed": False}, {"verdict": "unmeasured"}])
+def test_what_was_told_stays_told_until_it_is_settled(gh, tmp_path, change):
+    told, doubtful = alert.message(report(ROW)), alert.message(report({**ROW, **change}))
+    sent, file = delivery.Sent(tmp_path / "sent"), f"file:{tmp_path / 'message.md'}"
+    for target in ("github", file):
+        delivery.deliver(told, target, sent)
+        assert delivery.deliver(doubtful, target, sent) == delivery.NOT_SETTLED
+    assert gh.issues[0]["state"] == "OPEN"
+    other = {**ROW, "name": "another.Row.time_it", "verdict": "ambiguous"}
+    settled = alert.message(report({**ROW, "verdict": "same"}, other))
+    assert delivery.deliver(settled, "github", sent) == "closed issue 1"
+    assert delivery.deliver(settled, file, sent) == "sent"
+
+
+def test_an_issue_closed_by_hand_stays_closed_until_the_verdict_changes(gh):
+    github = delivery.GitHub()
+    github.deliver(alert.message(report(ROW)))
+    gh.put(issues=[{**gh.issues[0], "state": "CLOSED"}])
+    assert github.deliver(alert.message(report(ROW))) == "nothing new"
+    assert github.deliver(alert.message(report({**ROW, "ratio": 1.9}))) == "reopened issue 1"
+
+
+def test_what_failed_half_way_is_carried_on(gh, monkeypatch):
+    github = delivery.GitHub()
+    github.deliver(alert.message(report(ROW)))
+    failing = {"edit": True}
+
+    def fails_to_edit(*arguments, input=None):
+        if arguments[1] == "edit" and failing["edit"]:
+            raise UserError("gh issue edit failed: no reason given")
+        return run_gh(*arguments, input=input)
+
+    monkeypatch.setattr(delivery, "gh", fails_to_edit)
+    for attempt in (alert.message(report()), alert.message(report(ROW, ROW))):
+        failing["edit"] = True
+        with pytest.raises(UserError, match="edit failed"):
+            github.deliver(attempt)
+        failing["edit"] = False
+        assert github.deliver(attempt) == "updated issue 1"
+        assert (gh.issues[0]["state"] == "OPEN") == attempt.alarming
+    assert len(gh.issues[0]["comments"]) == 1
+
+
 def test_two_alerts_that_race_leave_one_open_issue(gh):
     github = delivery.GitHub()
     message = alert.message(report(ROW))

@@ -284,9 +284,7 @@ def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_in
     # The runner with the machine; what the new release does to a step is planted into the release itself.
     runner = hosted.checkout("runner", "rows/jax")
     assert rows_of(runner, "jax")[-1] == NEW
-    assert (runner / "env_matrix" / "constraints" / f"jax-{NEW}.txt").read_text() == (
-        REPOSITORY / "env_matrix" / "constraints" / f"jax-{NEW}.txt"
-    ).read_text()
+    assert f"\njax=={NEW}\n" in (runner / "env_matrix" / "constraints" / f"jax-{NEW}.txt").read_text()
     hosted.do(runner, f".venv/bin/python -m env_matrix add --build jax=={OLD} jax=={NEW}")
     (faulty,) = runner.glob(f"env/*/lib/python{PYTHON}/site-packages/jax-{NEW}.dist-info")
     faulty = faulty.parent / "jax" / "__init__.py"
