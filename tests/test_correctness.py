@@ -73,6 +73,9 @@ def test_a_gradient_is_held_against_differences_that_are_evaluated_once_for_the_
     cube.sign = -1
     assert error(x, -right) < 1e-8
     assert Cube.evaluations == 12 * correctness.DIRECTIONS
+    # A narrow type is content with two evaluations a direction, and they are no five-point difference.
+    assert correctness.check_gradient(cube, Host, "bf16", "small", {"x": x}, pulled, [-right])[0] < 1e-6
+    assert Cube.evaluations == 14 * correctness.DIRECTIONS
 
 
 def check(python, *arguments):
