@@ -68,7 +68,7 @@ def records(path: pathlib.Path) -> Iterator[dict]:
         for line in stream:
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(record, dict) and isinstance(record.get("record"), str):
                 yield record

@@ -65,3 +65,9 @@ def test_no_sessions_is_an_empty_journal(tmp_path):
 )
 def test_times(time, expected):
     assert journals.seconds(time) == expected
+
+
+def test_a_line_nested_too_deep_to_parse_is_passed_over(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("[" * 200_000 + '\n{"record": "finished"}\n')
+    assert list(journals.records(path)) == [{"record": "finished"}]
