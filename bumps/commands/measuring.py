@@ -111,8 +111,10 @@ def print_costs(outcome: Outcome, progress: Console) -> None:
 
 
 def _sidecar_records(row: Row) -> list[dict]:
+    # An environment of asv's own has no sidecar.
+    path = getattr(row.environment, "sidecar_path", None)
     try:
-        return list(journals.records(row.environment.sidecar_path))
+        return list(journals.records(path)) if path else []
     except OSError:
         return []
 
