@@ -20,7 +20,7 @@ class Sidecar:
     `environment` is the newest inventory; keys are (benchmark, parameters without quotes). `audits` maps a key to
     audit -> (outcome, version, detail); `reasons` to the newest reason why it was skipped or failed; `disturbances` to
     (seconds since the epoch, reasons), in order of time; `prepared` to the times when a process had made the step
-    ready, one a process.
+    ready, one a process; `clocks` to the GPU's SM clock before and after measuring, in MHz.
     """
 
     file: str | None = None
@@ -30,6 +30,7 @@ class Sidecar:
     reasons: dict[Key, dict[str, str]] = field(default_factory=dict)
     disturbances: dict[Key, list[tuple[float, tuple[str, ...]]]] = field(default_factory=dict)
     prepared: dict[Key, list[float]] = field(default_factory=dict)
+    clocks: set[float] = field(default_factory=set)
 
     def skipped(self, key: Key) -> str | None:
         return self.reasons.get(key, {}).get("skipped")
@@ -130,6 +131,9 @@ def _read_telemetry(found: Sidecar, record: dict) -> None:
     key, reasons, time = _key(record), record.get("disturbed"), journals.seconds(record.get("time"))
     if key is not None and time is not None and isinstance(reasons, list) and reasons:
         found.disturbances.setdefault(key, []).append((time, tuple(map(str, reasons))))
+    for state in (record.get("before"), record.get("after")):
+        if isinstance(state, dict) and journals.are_numbers([state.get("sm_clock")]):
+            found.clocks.add(state["sm_clock"])
 
 
 def _read_cost(found: Sidecar, record: dict) -> None:

@@ -1,7 +1,9 @@
 """The pages: written from archives of asv's own classes, hostile names included, and by a real `asv publish`."""
 
 import json
+import math
 import re
+import statistics
 import subprocess
 import sys
 import types
@@ -9,8 +11,10 @@ import xml.etree.ElementTree as ElementTree
 
 import archive as stored
 import pytest
+from scipy import stats
 
-from bumps.site import article, dots, feed, navigation, pages
+from bumps.results import Archive
+from bumps.site import article, beside, bump_list, charts, dots, feed, method, navigation, pages
 
 ASV_INDEX = '<html><ul><li id="nav-li-regressions"><a href="#/regressions">Regressions</a></li></ul></html>'
 HOSTILE = """<script>alert("x")</script>'../../etc """ + "é" * 200
@@ -25,6 +29,12 @@ def write_pages(tmp_path, results):
     )
     pages.write(conf)
     return html
+
+
+def place_data(html, number):
+    """Return what the script of a place hands to the page."""
+    text = (html / "frameworks-data" / f"{number}.js").read_text()
+    return json.loads(text.removeprefix(f"showPlace({number}, ").removesuffix(");"))
 
 
 def chain(name="matmul_chain.MatmulChain.time_compiled_forward", frameworks=("'torch'", "'jax'"), size="'small'"):
@@ -58,9 +68,11 @@ def test_pages_show_the_bump_the_comparison_and_the_method(tmp_path):
     assert "jax 0.9.2 → 0.10.2" in bumps
     assert "×1.996" in bumps
     frameworks = (html / "frameworks.html").read_text()
-    assert "torch 2.13.0 and jax 0.10.2" in frameworks
-    assert "×1.996" in frameworks
-    assert "0.0667" in frameworks
+    assert "66.7ms" in frameworks
+    assert '<option value="0">box, cpu</option>' in frameworks
+    data = place_data(html, 0)
+    assert data["releases"] == {"torch": ["2.13.0"], "jax": ["0.9.2", "0.10.2"]}
+    assert data["steps"] == [["MatmulChain", "compiled", "forward", "fp32", "small", "", None]]
     method = (html / "method.html").read_text()
     assert "some CPU" in method
 
@@ -101,7 +113,9 @@ def test_older_bumps_are_scripts_of_their_own_and_cannot_break_out(tmp_path):
         stored.write_row(folder, {"jax": f"0.{number}.0"}, [(benchmark, [stored.NAN, samples])])
     html = write_pages(tmp_path, folder)
     older = sorted((html / "bumps-older").iterdir())
-    assert len(older) == 7 - pages.INLINE_BUMPS
+    # Seven bumps, the newest in the page.
+    assert len(older) == 6
+    assert (html / "bumps.html").read_text().count('<tr id="') == 1
     content = older[0].read_text()
     table = json.loads(content.removeprefix("showOlderBump(").removesuffix(");"))
     assert "<script>alert" not in table
@@ -146,11 +160,170 @@ def test_no_page_asks_the_network_for_anything(tmp_path):
 
 def test_published_figures_are_those_of_the_article():
     assert article.PUBLISHED[3] == ("2025", "jax", "0.7.1", (0.1204, 0.0743, 0.1892, 0.0663))
+    elided = [(line.framework, line.release, cell) for line in article.published() for cell in marked(line)]
+    assert elided == [
+        (*release, ("compiled", "grad")) for release in (("jax", "0.4.24"), ("torch", "2.8.0"), ("jax", "0.7.1"))
+    ]
+
+
+def marked(line):
+    return [cell for cell, flags in zip(article.CELLS, line.flags, strict=True) if "elided" in flags]
+
+
+def test_article_table_has_the_articles_releases_and_the_newest(tmp_path):
+    benchmark = chain("article_chain.ArticleChain.time_compiled_forward") | {"workload": "ArticleChain"}
+    stored.write_suite(tmp_path, [benchmark])
+    for release in ("0.4.24", "0.5.3", "0.7.1", "0.9.2", "0.10.2"):
+        stored.write_row(tmp_path, {"jax": release}, [(benchmark, [stored.NAN, stored.samples_of([0.01] * 5)])])
+    setting, lines = article.measured(Archive(tmp_path), "box", lambda *args: ())
+    assert setting == ("fp32", "small")
+    assert [line.release for line in lines] == ["0.4.24", "0.7.1", "0.10.2"]
+    assert lines[0].seconds == (None, pytest.approx(0.01), None, None)
+
+
+def test_ratio_and_interval_are_welchs():
+    torch, jax = [1.0, 1.02, 0.99, 1.01, 1.0], [1.5, 1.6, 1.45, 1.55, 1.52]
+    found = beside.compare(
+        *(beside.estimates({("a", ()): medians})["a", ()] for medians in (torch, jax)),
+    )
+    # Degrees of freedom are cut to a whole number: 4 of the 4.63 here.
+    logs = [[math.log(value) for value in side] for side in (torch, jax)]
+    welch = stats.ttest_ind(*logs, equal_var=False)
+    assert int(welch.df) == 4
+    shift = statistics.mean(logs[1]) - statistics.mean(logs[0])
+    half = stats.t.isf(0.001, 4) * abs(shift / welch.statistic)
+    ratio = math.exp(shift)
+    assert found == pytest.approx((ratio, ratio * math.exp(-half), ratio * math.exp(half)))
+
+
+def test_one_process_has_no_interval_and_figures_that_are_not_positive_no_estimate():
+    found = beside.estimates({("a", ()): [2.0], ("b", ()): [2.0, 0.0], ("c", ()): []})
+    assert list(found) == [("a", ())]
+    assert beside.compare(found["a", ()], found["a", ()]) == (1.0, None, None)
+
+
+def test_quantiles_err_on_the_wide_side():
+    assert beside.quantile(4.9) == beside.quantile(4.0) == pytest.approx(7.173, abs=1e-3)
+    assert beside.quantile(0.5) == beside.quantile(1.0)
+    assert beside.quantile(1e9) > stats.norm.isf(0.001)
+
+
+def test_any_release_can_be_chosen_and_of_two_rows_the_newest_is_shown(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path, [benchmark])
+    for python, seconds, started in (("3.11", 0.01, 0), ("3.12", 0.02, 1000)):
+        stored.write_row(
+            tmp_path,
+            {"jax": "0.9.2"},
+            [(benchmark, [stored.NAN, stored.samples_of([seconds] * 5)])],
+            python=python,
+            started=stored.EPOCH + started,
+        )
+    (place,) = beside.places(Archive(tmp_path))
+    (measured,) = place.measured["jax"]["0.9.2"].values()
+    assert math.exp(measured.estimate.centre) == pytest.approx(0.02)
+
+
+def test_work_and_peak_come_from_the_ceiling_audit(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path, [benchmark])
+    _, env_name = stored.write_row(
+        tmp_path, {"torch": "2.13.0"}, [(benchmark, [stored.samples_of([0.01] * 5), stored.NAN])]
+    )
+    stored.write_sidecar(
+        tmp_path,
+        env_name,
+        [
+            {
+                "record": "audit",
+                "benchmark": benchmark["name"],
+                "params": ["torch", "fp32", "small"],
+                "version": "1",
+                "audit": "ceiling",
+                "outcome": "impossible",
+                "detail": {"flops_analytic": 5e9, "peak_flops_per_second": 4e11},
+            }
+        ],
+    )
+    archive = Archive(tmp_path)
+    data = beside.as_data(archive, beside.places(archive)[0], {("torch", "2.13.0"): "2026-07-01"})
+    assert data["steps"][0][-1] == 5e9
+    assert data["figures"]["torch"][0][0][-2:] == [4e11, [0]]
+    assert data["flags"] == ["impossible"]
+    assert data["dates"] == {"torch": ["2026-07-01"], "jax": []}
+
+
+def report(framework, new, measured, rows, machine="box"):
+    return {
+        "framework": framework,
+        "old": "0",
+        "new": new,
+        "machine": machine,
+        "python": "3.11",
+        "accelerator": "cpu",
+        "measured": measured,
+        "benchmarks": [{}] * rows,
+    }
+
+
+def test_newest_bump_of_each_framework_comes_first_and_only_so_much_at_once():
+    newest = report("torch", "2.10.0", "2026-01-01", 1500)
+    older = report("torch", "2.9.0", "2026-03-01", 10)
+    jax = report("jax", "0.9.0", "2026-02-01", 900)
+    other = report("jax", "0.9.0", "2025-02-01", 900, "other box")
+    assert bump_list.arrange([older, newest, other, jax]) == ([jax, newest], [other, older])
+
+
+def test_ids_of_rows_stay_when_others_come_before_them(tmp_path):
+    write_results(tmp_path / "a")
+    html = write_pages(tmp_path, tmp_path / "a")
+    (bump,) = json.loads((html / "bumps.json").read_text())
+    row = bump["benchmarks"][0]
+    identity = feed.row_id(bump, row)
+    assert f'<tr id="{identity}"' in (html / "bumps.html").read_text()
+    assert feed.row_id(bump, {**row, "verdict": "same", "ratio": 1.0}) == identity
+    assert feed.row_id(bump, {**row, "params": {**row["params"], "size": "large"}}) != identity
+
+
+def test_method_counts_false_alarms_of_controls_and_what_they_detect(tmp_path):
+    quiet, moved = chain("a.A.time_a"), chain("b.B.time_b")
+    stored.write_suite(tmp_path, [quiet, moved])
+    steady = [0.01, 0.0101, 0.0099, 0.01, 0.0102]
+    for replica, seconds in ((None, steady), ("control", [2 * value for value in steady])):
+        variables = {"BENCH_ACCELERATOR": "cpu"} | ({"REPLICA": replica} if replica else {})
+        figures = [
+            (each, [stored.NAN, stored.samples_of(medians)]) for each, medians in ((quiet, steady), (moved, seconds))
+        ]
+        stored.write_row(tmp_path, {"jax": "0.9.2"}, figures, env_vars=variables)
+    (machine,) = method.machines(Archive(tmp_path), types.SimpleNamespace(regressions_thresholds={}))
+    assert (machine.judged, machine.alarms) == (2, 1)
+    # 1 of 2: the 95 % bound of Clopper and Pearson solves p² = 0.95.
+    assert machine.bound == pytest.approx(math.sqrt(0.95))
+    assert [(each.benchmark, each.alarms) for each in machine.controls] == [("a.A.time_a", 0), ("b.B.time_b", 1)]
+    assert machine.controls[0].spread == pytest.approx(0.0114, abs=2e-4)
+    assert 0.05 < machine.controls[0].median < 0.1
+
+
+def test_failures_and_exclusions_are_on_the_method_page(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path / "results", [benchmark])
+    stored.write_row(tmp_path / "results", {"jax": "0.9.2"}, [(benchmark, [stored.NAN, None])])
+    html = write_pages(tmp_path, tmp_path / "results")
+    assert "asv keeps no reason" in (html / "method.html").read_text()
+
+
+def test_site_without_plotly_has_no_charts_and_says_so(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(charts.importlib.util, "find_spec", lambda name: None)
+    write_results(tmp_path / "results")
+    html = write_pages(tmp_path, tmp_path / "results")
+    assert not (html / "bumps-static" / "plotly.min.js").exists()
+    assert "chart.js" not in (html / "frameworks.html").read_text()
+    assert 'class="forest"' not in (html / "bumps.html").read_text()
 
 
 def test_dots_lie_on_one_scale():
     text = dots.svg([1.0, 2.0], [3.0])
-    assert [float(x) for x in re.findall(r'cx="([\d.]+)"', text)] == [8.0, 80.0, 152.0]
+    assert re.findall(r"M(\d+) (\d+)h0", text) == [("8", "9"), ("80", "9"), ("152", "21")]
     assert dots.svg([], []) == ""
 
 

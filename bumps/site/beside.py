@@ -1,103 +1,206 @@
-"""JAX beside PyTorch: the same benchmark of both frameworks' newest measured releases on one machine."""
+"""JAX beside PyTorch: every measured release of both frameworks in one place, as data for `frameworks.html`.
 
-import statistics
-from dataclasses import dataclass
+A place is a machine and what its rows were built for. The page compares any release of one framework with any of the
+other, so what is written here is one estimate for each step of each release; `compare` says how two make a ratio, and
+static/frameworks.js does the same.
+"""
 
-from bumps import verdict
-from bumps.results import Archive, Row, releases, unquote
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from bumps import moderation, sidecars, verdict
+from bumps.results import Archive, Figure, Row, releases, unquote
 
 FRAMEWORKS = ("torch", "jax")
+# Two-sided quantiles of Student's t for 1, 2, … degrees of freedom. More count as this many, fractions are cut: both
+# err on the wide side.
+QUANTILES = tuple(float(value) for value in stats.t.isf((1 - verdict.CONFIDENCE) / 2, np.arange(1, 61)))
+
+# (benchmark, asv's parameters without quotes and without the framework)
+Step = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Beside:
-    """One line: seconds of both frameworks, jax/torch with its interval, the winner where the interval excludes 1."""
+class Estimate:
+    """Seconds a step of one release, in logarithms: the mean of its log process medians, its standard error, and that
+    error's degrees of freedom (0: one process, no error known)."""
 
-    workload: str
-    mode: str
-    pass_: str
-    params: tuple[str, ...]
-    seconds: dict[str, float]
-    flags: dict[str, tuple[str, ...]]
-    share_of_peak: dict[str, float]
-    flops_per_second: dict[str, float]
-    ratio: float | None
-    low: float | None
-    high: float | None
+    centre: float
+    error: float
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One step of one release: its estimate, the flags that audits raised, the analytic work in FLOP and the measured
+    peak of the machine in FLOP/s (None where no audit tells)."""
+
+    estimate: Estimate
+    flags: tuple[str, ...] = ()
+    flops: float | None = None
+    peak: float | None = None
+
+
+@dataclass
+class Place:
+    """What was measured on one machine with one accelerator: framework -> release -> step -> figure, oldest first."""
+
+    machine: str
+    accelerator: str | None
+    measured: dict[str, dict[str, dict[Step, Measured]]] = field(default_factory=dict)
 
     @property
-    def winner(self) -> str | None:
-        if self.low is None or self.high is None:
-            return None
-        return "torch" if self.low > 1 else "jax" if self.high < 1 else None
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.machine, self.accelerator)))
 
 
-def newest(archive: Archive, machine: str) -> dict[str, tuple[str, Row]]:
-    """Return framework -> (release, row) of the newest release measured on the machine."""
-    rows = [row for row in archive.rows if row.machine == machine and not row.replica and not row.override]
-    found = {}
+def estimates(medians: Mapping[Step, Sequence[float]]) -> dict[Step, Estimate]:
+    """Return an estimate for each step that has positive process medians.
+
+    Variances are moderated across the steps of a release, as a bump's are (bumps.moderation).
+    """
+    logs = {step: np.log(values) for step, values in medians.items() if len(values) and min(values) > 0}
+    if not logs:
+        return {}
+    freedom = np.array([len(each) - 1.0 for each in logs.values()])
+    variances = np.array([each.var(ddof=1) if len(each) > 1 else 0.0 for each in logs.values()])
+    variances, freedom = moderation.moderate(variances, freedom)
+    return {
+        step: Estimate(float(each.mean()), math.sqrt(variance / len(each)), float(free))
+        for (step, each), variance, free in zip(logs.items(), variances, freedom, strict=True)
+    }
+
+
+def compare(torch: Estimate, jax: Estimate) -> tuple[float, float | None, float | None]:
+    """Return jax/torch with its interval at verdict.CONFIDENCE (None, None where a side's spread is not known).
+
+    Welch's interval of the difference of two means (Biometrika 34, 1947) with Satterthwaite's degrees of freedom.
+    """
+    shift = jax.centre - torch.centre
+    if torch.freedom <= 0 or jax.freedom <= 0:
+        return math.exp(shift), None, None
+    variance = torch.error**2 + jax.error**2
+    freedom = variance**2 / (torch.error**4 / torch.freedom + jax.error**4 / jax.freedom) if variance else 1.0
+    half = quantile(freedom) * math.sqrt(variance)
+    return math.exp(shift), math.exp(shift - half), math.exp(shift + half)
+
+
+def quantile(freedom: float) -> float:
+    """Return the two-sided quantile of Student's t for at least one degree of freedom."""
+    return QUANTILES[min(max(int(freedom), 1), len(QUANTILES)) - 1]
+
+
+def places(archive: Archive) -> list[Place]:
+    """Return every place with wall-clock figures of either framework, by name."""
+    found: dict[tuple[str, str | None], Place] = {}
     for framework in FRAMEWORKS:
-        known = [(version, row) for version, row in releases(rows, framework) if row.figures]
-        if known:
-            version, row = max(known, key=lambda each: (each[0], each[1].measured))
-            found[framework] = (str(version), row)
+        for (machine, accelerator, release), row in _rows(archive, framework).items():
+            figures = _figures(archive, row, framework)
+            if figures:
+                place = found.setdefault((machine, accelerator), Place(machine, accelerator))
+                place.measured.setdefault(framework, {})[release] = _measured(archive, row, framework, figures)
+    return sorted(found.values(), key=lambda place: place.name)
+
+
+def _rows(archive: Archive, framework: str) -> dict[tuple[str, str | None, str], Row]:
+    """Return (machine, accelerator, release) -> the row to show, releases in order; of several the newest measured."""
+    found: dict[tuple[str, str | None, str], Row] = {}
+    for release, row in releases(archive.rows, framework):
+        key = row.machine, row.accelerator, str(release)
+        if not row.replica and not row.override and (key not in found or found[key].measured < row.measured):
+            found[key] = row
     return found
 
 
-def lines(archive: Archive, rows: dict[str, tuple[str, Row]], sidecar_of) -> list[Beside]:
-    """Return a line for every wall-clock benchmark that both frameworks' rows measured."""
-    if len(rows) < len(FRAMEWORKS):
-        return []
-    figures = {name: _figures(archive, row, name) for name, (_, row) in rows.items()}
-    shared = sorted(set(figures["torch"]) & set(figures["jax"]))
-    cases = [
-        verdict.Case(
-            key=key,
-            old=verdict.Side(batches=(figures["torch"][key].medians,)),
-            new=verdict.Side(batches=(figures["jax"][key].medians,)),
-            stored_only=True,
-        )
-        for key in shared
-    ]
-    return [
-        _line(archive, key, judgement, figures, rows, sidecar_of)
-        for key, judgement in zip(shared, verdict.judge(cases), strict=True)
-    ]
-
-
-def _figures(archive: Archive, row: Row, framework: str) -> dict:
+def _figures(archive: Archive, row: Row, framework: str) -> dict[Step, Figure]:
     found = {}
     for (benchmark, quoted), each in row.figures.items():
-        params = tuple(unquote(value) for value in quoted)
+        params = tuple(map(unquote, quoted))
         if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall" and each[-1].medians:
             found[benchmark, params[1:]] = each[-1]
     return found
 
 
-def _line(archive, key, judgement, figures, rows, sidecar_of) -> Beside:
-    benchmark, params = key
-    seconds, flags, share, rate = {}, {}, {}, {}
-    for name in FRAMEWORKS:
-        figure = figures[name][key]
-        seconds[name] = statistics.median(figure.medians)
-        sidecar = sidecar_of(rows[name][1])
-        full = (benchmark, (name, *params))
-        flags[name] = tuple(sidecar.flags(full, figure.version))
-        detail = sidecar.audits.get(full, {}).get("ceiling", (None, None, {}))[2]
-        flops, peak = detail.get("flops_analytic"), detail.get("peak_flops_per_second")
-        if isinstance(flops, int | float) and isinstance(peak, int | float) and peak > 0:
-            rate[name] = flops / seconds[name]
-            share[name] = rate[name] / peak
-    return Beside(
-        workload=archive.attribute(benchmark, "workload") or benchmark,
-        mode=archive.attribute(benchmark, "mode") or "",
-        pass_=archive.attribute(benchmark, "pass") or "",
-        params=params,
-        seconds=seconds,
-        flags=flags,
-        share_of_peak=share,
-        flops_per_second=rate,
-        ratio=judgement.ratio,
-        low=judgement.low,
-        high=judgement.high,
-    )
+def _measured(archive: Archive, row: Row, framework: str, figures: dict[Step, Figure]) -> dict[Step, Measured]:
+    sidecar = sidecars.of(archive, row)
+    found = {}
+    for step, estimate in estimates({step: figure.medians for step, figure in figures.items()}).items():
+        benchmark, params = step
+        key = benchmark, (framework, *params)
+        detail = sidecar.audits.get(key, {}).get("ceiling", (None, None, {}))[2]
+        found[step] = Measured(
+            estimate,
+            tuple(sidecar.flags(key, figures[step].version)),
+            _positive(detail.get("flops_analytic")),
+            _positive(detail.get("peak_flops_per_second")),
+        )
+    return found
+
+
+def _positive(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < math.inf else None
+
+
+def as_data(archive: Archive, place: Place, dates: Mapping[tuple[str, str], str]) -> dict:
+    """Return a place as the page's script reads it.
+
+    `steps` are [workload, mode, pass, precision, size, further parameters, FLOP or null]; `figures` maps a framework
+    to one list per release of [step number, centre, error, freedom, peak or null, flag numbers]. `dates` maps
+    (framework, release) to its ISO date.
+    """
+    described: dict[Step, list[str]] = {}
+    flops: dict[Step, float] = {}
+    flags: dict[str, int] = {}
+    for by_release in place.measured.values():
+        for measured in by_release.values():
+            for step, each in measured.items():
+                if step not in described:
+                    described[step] = _described(archive, step)
+                if each.flops:
+                    flops[step] = each.flops
+    ordered = sorted(described, key=lambda step: (described[step], step))
+    numbers = {step: number for number, step in enumerate(ordered)}
+    figures = {
+        framework: [
+            [_compact(numbers[step], each, flags) for step, each in measured.items()]
+            for measured in place.measured.get(framework, {}).values()
+        ]
+        for framework in FRAMEWORKS
+    }
+    names = {framework: list(place.measured.get(framework, {})) for framework in FRAMEWORKS}
+    return {
+        "releases": names,
+        "dates": {
+            framework: [dates.get((framework, release.partition("+")[0])) for release in listed]
+            for framework, listed in names.items()
+        },
+        "steps": [[*described[step], flops.get(step)] for step in ordered],
+        "flags": list(flags),
+        "figures": figures,
+    }
+
+
+def _compact(number: int, measured: Measured, flags: dict[str, int]) -> list:
+    estimate, peak = measured.estimate, measured.peak
+    return [
+        number,
+        round(estimate.centre, 7),
+        float(f"{estimate.error:.5g}"),
+        round(estimate.freedom, 2),
+        peak and float(f"{peak:.5g}"),
+        [flags.setdefault(flag, len(flags)) for flag in measured.flags],
+    ]
+
+
+def _described(archive: Archive, step: Step) -> list[str]:
+    benchmark, params = step
+    names = archive.param_names(benchmark, len(params) + 1)[1:]
+    values = dict(zip(names, params, strict=True))
+    precision, size = values.pop("precision", ""), values.pop("size", "")
+    attributes = [archive.attribute(benchmark, name) or "" for name in ("workload", "mode", "pass")]
+    return [attributes[0] or benchmark, *attributes[1:], precision, size, ", ".join(values.values())]

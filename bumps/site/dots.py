@@ -2,29 +2,28 @@
 
 from markupsafe import Markup
 
-WIDTH, HEIGHT, MARGIN, RADIUS = 160, 30, 8, 3
+WIDTH, HEIGHT, MARGIN = 160, 30, 8
 
 
 def svg(old: list[float], new: list[float]) -> Markup:
-    """Return an inline SVG of two rows of dots; empty without figures."""
+    """Return an inline SVG of two rows of dots; empty without figures.
+
+    A row is one path of strokes without length, whose round ends are the dots: a page has thousands of them.
+    """
     values = [*old, *new]
     if not values:
         return Markup("")
     low, high = min(values), max(values)
     span = (high - low) or abs(high) or 1.0
 
-    def dots(medians, y, name):
-        return Markup("").join(
-            Markup('<circle class="{}" cx="{:.1f}" cy="{}" r="{}"/>').format(
-                name, MARGIN + (WIDTH - 2 * MARGIN) * (median - low) / span, y, RADIUS
-            )
-            for median in medians
-        )
+    def path(medians, y, name):
+        places = (MARGIN + (WIDTH - 2 * MARGIN) * (median - low) / span for median in medians)
+        return Markup('<path class="{}" d="{}"/>').format(name, "".join(f"M{x:.0f} {y}h0" for x in places))
 
     return Markup('<svg class="dots" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>').format(
         WIDTH,
         HEIGHT,
         f"{len(old)} processes before, {len(new)} after",
-        dots(old, 9, "before"),
-        dots(new, 21, "after"),
+        path(old, 9, "before"),
+        path(new, 21, "after"),
     )

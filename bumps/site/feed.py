@@ -10,6 +10,15 @@ def bump_id(report: dict) -> str:
     """Return an id that depends on what the bump is, not on what was found."""
     names = ("framework", "old", "new", "machine", "python", "accelerator")
     text = "\n".join(str(report.get(name)) for name in names)
+    return _digest(text)
+
+
+def row_id(report: dict, row: dict) -> str:
+    """Return an id of one benchmark of a bump that depends on neither what was found nor what else was measured."""
+    return f"{bump_id(report)}-{_digest(chr(10).join((row['name'], *map(str, row['params'].values()))))}"
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -24,7 +33,7 @@ def atom(title: str, reports: list[dict], now: str) -> str:
 
     root = ElementTree.Element(f"{{{NAMESPACE}}}feed")
     add(root, "title", f"{title}: library bumps")
-    add(root, "id", "urn:bumps:" + hashlib.sha256(title.encode()).hexdigest()[:16])
+    add(root, "id", "urn:bumps:" + _digest(title))
     add(root, "updated", max((report["measured"] or now for report in reports), default=now))
     add(add(root, "author"), "name", title)
     for report in reports:
