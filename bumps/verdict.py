@@ -179,7 +179,10 @@ def judge(cases: Sequence[Case], *, multiplicity: bool = True) -> list[Judgement
 
 
 def judge_controls(cases: Iterable[Case]) -> list[Judgement]:
-    """Judge the cases' control pairs as if each were a bump of its own, from what is stored."""
+    """Judge the cases' control pairs as if each were a bump of its own, from what is stored.
+
+    Left out are pairs with one process on a side: none of them could come out changed.
+    """
     pairs = {
         (case.key, number): Case(
             (case.key, number),
@@ -192,6 +195,7 @@ def judge_controls(cases: Iterable[Case]) -> list[Judgement]:
         )
         for case in cases
         for number, pair in enumerate(case.controls)
+        if all(len(side.medians) != 1 for side in pair)
     }
     return judge(list(pairs.values()))
 

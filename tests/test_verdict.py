@@ -486,6 +486,12 @@ def test_exit_status(new, status):
     assert summarise([judged(old, new, stored_only=True)]).exit_status == status
 
 
+def test_a_control_with_one_process_on_a_side_proves_nothing_and_does_not_count():
+    single = Side(((1.0,),))
+    cases = [Case("a", side(1.0), side(1.0), controls=((single, side(1.0)), (single, single)))]
+    assert judge_controls(cases) == []
+
+
 def test_control_alarms():
     steady = (side(1.0), side(1.001))
     jumped = (side(1.0), side(1.4))
