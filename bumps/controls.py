@@ -43,10 +43,12 @@ def _same_but_for_name(row: Row, replica: Row) -> bool:
 
 def _controls(row: Row, replica: Row) -> Iterator[Control]:
     for key in sorted(row.figures.keys() & replica.figures.keys()):
-        version = row.figures[key][-1].version
-        sides = [_side(found.figures[key], version) for found in (row, replica)]
-        if all(len(side.medians) >= 2 for side in sides):
-            yield Control(*key, *sides)
+        # The newest source of the benchmark that was measured often enough.
+        for version in dict.fromkeys(figure.version for figure in reversed(row.figures[key])):
+            sides = [_side(found.figures[key], version) for found in (row, replica)]
+            if all(len(side.medians) >= 2 for side in sides):
+                yield Control(*key, *sides)
+                break
 
 
 def _side(figures: list[Figure], version: str | None) -> Side:

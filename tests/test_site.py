@@ -13,6 +13,7 @@ import archive as stored
 import pytest
 from scipy import stats
 
+from bumps import controls
 from bumps.results import Archive
 from bumps.site import article, beside, bump_list, charts, dots, feed, method, navigation, pages
 
@@ -184,7 +185,7 @@ def test_article_table_has_the_articles_releases_and_the_newest(tmp_path):
 def test_ratio_and_interval_are_welchs():
     torch, jax = [1.0, 1.02, 0.99, 1.01, 1.0], [1.5, 1.6, 1.45, 1.55, 1.52]
     found = beside.compare(
-        *(beside.estimates({("a", ()): medians})["a", ()] for medians in (torch, jax)),
+        *(beside.estimates({("a", (), "1"): medians})["a", (), "1"] for medians in (torch, jax)),
     )
     # Degrees of freedom are cut to a whole number: 4 of the 4.63 here.
     logs = [[math.log(value) for value in side] for side in (torch, jax)]
@@ -197,9 +198,9 @@ def test_ratio_and_interval_are_welchs():
 
 
 def test_one_process_has_no_interval_and_figures_that_are_not_positive_no_estimate():
-    found = beside.estimates({("a", ()): [2.0], ("b", ()): [2.0, 0.0], ("c", ()): []})
-    assert list(found) == [("a", ())]
-    assert beside.compare(found["a", ()], found["a", ()]) == (1.0, None, None)
+    found = beside.estimates({("a", (), "1"): [2.0], ("b", (), "1"): [2.0, 0.0], ("c", (), "1"): []})
+    assert list(found) == [("a", (), "1")]
+    assert beside.compare(*2 * [found["a", (), "1"]]) == (1.0, None, None)
 
 
 def test_quantiles_err_on_the_wide_side():
@@ -222,6 +223,35 @@ def test_any_release_can_be_chosen_and_of_two_rows_the_newest_is_shown(tmp_path)
     (place,) = beside.places(Archive(tmp_path))
     (measured,) = place.measured["jax"]["0.9.2"].values()
     assert math.exp(measured.estimate.centre) == pytest.approx(0.02)
+
+
+def set_medians(archive, by_version):
+    """Give figures the medians of their version: without a journal, only those of benchmarks.json's are known."""
+    for row in archive.rows:
+        for figures in row.figures.values():
+            for figure in figures:
+                if figure.value is not None:
+                    figure.medians = by_version[figure.version]
+
+
+def test_figures_of_two_sources_of_a_benchmark_are_not_mixed(tmp_path):
+    stored.write_suite(tmp_path, [chain()])
+    for number, (version, commit) in enumerate((("1", "1" * 40), ("2", "2" * 40), ("2", "3" * 40))):
+        benchmark = {**chain(), "version": version}
+        stored.write_row(
+            tmp_path,
+            {"jax": "0.9.2"},
+            [(benchmark, [stored.NAN, stored.samples_of([0.01] * 5)])],
+            commit=commit,
+            started=stored.EPOCH + number,
+        )
+    archive = Archive(tmp_path)
+    set_medians(archive, {"1": (0.01, 0.02, 0.03), "2": (0.01, 0.02, 0.03)})
+    data = beside.as_data(archive, beside.places(archive)[0], {})
+    assert len(data["steps"]) == 2
+    # The newest source comes first, and both commits that have it count: 6 processes.
+    newest, older = sorted(data["figures"]["jax"][0])
+    assert (newest[3], older[3]) == (5, 2)
 
 
 def test_work_and_peak_come_from_the_ceiling_audit(tmp_path):
@@ -302,6 +332,25 @@ def test_method_counts_false_alarms_of_controls_and_what_they_detect(tmp_path):
     assert [(each.benchmark, each.alarms) for each in machine.controls] == [("a.A.time_a", 0), ("b.B.time_b", 1)]
     assert machine.controls[0].spread == pytest.approx(0.0114, abs=2e-4)
     assert 0.05 < machine.controls[0].median < 0.1
+
+
+def test_newer_source_measured_once_does_not_hide_the_controls_of_the_one_before(tmp_path):
+    stored.write_suite(tmp_path, [chain()])
+    for version, commit, processes, started in (("1", "1" * 40, 5, 0), ("2", "2" * 40, 1, 1000)):
+        for replica in (None, "control"):
+            variables = {"BENCH_ACCELERATOR": "cpu"} | ({"REPLICA": replica} if replica else {})
+            stored.write_row(
+                tmp_path,
+                {"jax": "0.9.2"},
+                [({**chain(), "version": version}, [stored.NAN, stored.samples_of([0.01] * processes)])],
+                env_vars=variables,
+                commit=commit,
+                started=stored.EPOCH + started,
+            )
+    archive = Archive(tmp_path)
+    set_medians(archive, {"1": (0.01, 0.0101, 0.0099), "2": (0.01,)})
+    (control,) = controls.stored(archive)
+    assert control.row.medians == (0.01, 0.0101, 0.0099)
 
 
 def test_failures_and_exclusions_are_on_the_method_page(tmp_path):

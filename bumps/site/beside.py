@@ -20,8 +20,9 @@ FRAMEWORKS = ("torch", "jax")
 # err on the wide side.
 QUANTILES = tuple(float(value) for value in stats.t.isf((1 - verdict.CONFIDENCE) / 2, np.arange(1, 61)))
 
-# (benchmark, asv's parameters without quotes and without the framework)
-Step = tuple[str, tuple[str, ...]]
+# (benchmark, asv's parameters without quotes and without the framework, asv's version of the benchmark): figures of two
+# sources of a benchmark are not compared.
+Step = tuple[str, tuple[str, ...], str | None]
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Measured:
-    """One step of one release: its estimate, the flags that audits raised, the analytic work in FLOP and the measured
-    peak of the machine in FLOP/s (None where no audit tells)."""
+    """One step of one release: its estimate, when it was measured (seconds since the epoch), the flags that audits
+    raised, the analytic work in FLOP and the measured peak of the machine in FLOP/s (None where no audit tells)."""
 
     estimate: Estimate
+    started: float = 0.0
     flags: tuple[str, ...] = ()
     flops: float | None = None
     peak: float | None = None
@@ -116,25 +118,30 @@ def _rows(archive: Archive, framework: str) -> dict[tuple[str, str | None, str],
     return found
 
 
-def _figures(archive: Archive, row: Row, framework: str) -> dict[Step, Figure]:
-    found = {}
-    for (benchmark, quoted), each in row.figures.items():
+def _figures(archive: Archive, row: Row, framework: str) -> dict[Step, list[Figure]]:
+    """Return the row's wall-clock figures; those of all commits with the same source count together."""
+    found: dict[Step, list[Figure]] = {}
+    for (benchmark, quoted), figures in row.figures.items():
         params = tuple(map(unquote, quoted))
-        if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall" and each[-1].medians:
-            found[benchmark, params[1:]] = each[-1]
+        if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall":
+            for figure in figures:
+                if figure.medians:
+                    found.setdefault((benchmark, params[1:], figure.version), []).append(figure)
     return found
 
 
-def _measured(archive: Archive, row: Row, framework: str, figures: dict[Step, Figure]) -> dict[Step, Measured]:
+def _measured(archive: Archive, row: Row, framework: str, figures: dict[Step, list[Figure]]) -> dict[Step, Measured]:
     sidecar = sidecars.of(archive, row)
+    medians = {step: [median for figure in each for median in figure.medians] for step, each in figures.items()}
     found = {}
-    for step, estimate in estimates({step: figure.medians for step, figure in figures.items()}).items():
-        benchmark, params = step
+    for step, estimate in estimates(medians).items():
+        benchmark, params, version = step
         key = benchmark, (framework, *params)
         detail = sidecar.audits.get(key, {}).get("ceiling", (None, None, {}))[2]
         found[step] = Measured(
             estimate,
-            tuple(sidecar.flags(key, figures[step].version)),
+            figures[step][-1].started or 0.0,
+            tuple(sidecar.flags(key, version)),
             _positive(detail.get("flops_analytic")),
             _positive(detail.get("peak_flops_per_second")),
         )
@@ -149,21 +156,24 @@ def _positive(value: object) -> float | None:
 def as_data(archive: Archive, place: Place, dates: Mapping[tuple[str, str], str]) -> dict:
     """Return a place as the page's script reads it.
 
-    `steps` are [workload, mode, pass, precision, size, further parameters, FLOP or null]; `figures` maps a framework
+    `steps` are [workload, mode, pass, precision, size, further parameters, FLOP or null]; of several that differ only
+    in the benchmark's version, the newest comes first. `figures` maps a framework
     to one list per release of [step number, centre, error, freedom, peak or null, flag numbers]. `dates` maps
     (framework, release) to its ISO date.
     """
     described: dict[Step, list[str]] = {}
     flops: dict[Step, float] = {}
+    newest: dict[Step, float] = {}
     flags: dict[str, int] = {}
     for by_release in place.measured.values():
         for measured in by_release.values():
             for step, each in measured.items():
                 if step not in described:
                     described[step] = _described(archive, step)
+                newest[step] = max(newest.get(step, 0.0), each.started)
                 if each.flops:
                     flops[step] = each.flops
-    ordered = sorted(described, key=lambda step: (described[step], step))
+    ordered = sorted(described, key=lambda step: (described[step], step[:2], -newest[step]))
     numbers = {step: number for number, step in enumerate(ordered)}
     figures = {
         framework: [
@@ -198,7 +208,7 @@ def _compact(number: int, measured: Measured, flags: dict[str, int]) -> list:
 
 
 def _described(archive: Archive, step: Step) -> list[str]:
-    benchmark, params = step
+    benchmark, params, _ = step
     names = archive.param_names(benchmark, len(params) + 1)[1:]
     values = dict(zip(names, params, strict=True))
     precision, size = values.pop("precision", ""), values.pop("size", "")

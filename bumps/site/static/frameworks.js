@@ -98,13 +98,16 @@
   function show() {
     const shown = { torch: figures("torch", form.elements.torch.value), jax: figures("jax", form.elements.jax.value) };
     const counts = { torch: 0, jax: 0, unclear: 0, alone: 0 };
-    const rows = [];
+    // Of several versions of a benchmark the newest that both have, else the newest that one has: the newest come first.
+    const chosen = new Map();
     data.steps.forEach(function (step, number) {
-      const [torch, jax] = FRAMEWORKS.map((name) => shown[name].get(number));
-      if (!torch && !jax) return;
+      const sides = FRAMEWORKS.map((name) => shown[name].get(number));
+      if (!sides.some(Boolean)) return;
       if (FIELDS.some((field, position) => form.elements[field].value && form.elements[field].value !== step[position])) return;
-      rows.push(row(number, torch, jax, counts));
+      const name = JSON.stringify(step.slice(0, 6));
+      if (!chosen.has(name) || (sides.every(Boolean) && !chosen.get(name).sides.every(Boolean))) chosen.set(name, { number, sides });
     });
+    const rows = Array.from(chosen.values(), ({ number, sides }) => row(number, ...sides, counts));
     table.tBodies[0].replaceChildren(...rows);
     table.querySelectorAll("thead th").forEach((head) => head.removeAttribute("aria-sort"));
     table.closest(".scroll").hidden = rows.length === 0;
