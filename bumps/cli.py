@@ -20,6 +20,7 @@ COMMANDS = (
     "reproduce",
     "attribute",
     "export",
+    "results",
 )
 
 USAGE_ERROR = 2

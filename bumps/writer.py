@@ -104,7 +104,7 @@ def render(results_dir: pathlib.Path, row: RowFacts, session: Session, benchmark
                 os.replace(path, path.with_name(path.name + DAMAGED_SUFFIX))
                 remark = f"{path} was damaged; it is kept as {path.name}{DAMAGED_SUFFIX}"
             add_session(results, session, row.env_name, benchmarks)
-            _save(results_dir, results.save, results._filename)
+            save_whole(results_dir, results.save, results._filename)
     except OSError as error:
         raise UserError(f"{results_dir / results._filename} cannot be written: {error.strerror}") from None
     return remark
@@ -122,7 +122,7 @@ def save_benchmarks(benchmarks: Benchmarks, results_dir: pathlib.Path) -> None:
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
         with exclusive(results_dir):
-            _save(results_dir, save, "benchmarks.json")
+            save_whole(results_dir, save, "benchmarks.json")
     except OSError as error:
         raise UserError(f"{results_dir / 'benchmarks.json'} cannot be written: {error.strerror}") from None
 
@@ -139,7 +139,7 @@ def remove_leftovers(results_dir: pathlib.Path, machine: str) -> None:
             files.remove_leftovers(folder)
 
 
-def _save(results_dir: pathlib.Path, save, filename: str) -> None:
+def save_whole(results_dir: pathlib.Path, save, filename: str) -> None:
     """Let asv write a file elsewhere, and put it in its place in one step."""
     with tempfile.TemporaryDirectory(prefix="bumps-") as folder:
         save(folder)

@@ -1,0 +1,220 @@
+"""Brings results trees together: what another machine or shard measured is added to what is here.
+
+Names and contents of the tree that is brought are untrusted: nothing in it is followed, run, or written outside the
+machine's own folder.
+"""
+
+import json
+import pathlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from asv.results import Results
+from asv.runner import BenchmarkResult
+from asv.util import UserError
+
+from bumps import files, writer
+from bumps.machine import safe_name
+
+MACHINE = "machine.json"
+SUITE = "benchmarks.json"
+SESSIONS = "sessions"
+# What makes two machines of one name two machines.
+IDENTIFYING = ("arch", "cpu", "gpu", "num_cpu")
+# asv's own tables of what it holds by benchmark, apart from `_results` itself.
+TABLES = (
+    *("_samples", "_stats", "_benchmark_params", "_profiles", "_started_at", "_duration"),
+    *("_benchmark_version", "_stderr", "_errcode"),
+)
+
+
+@dataclass
+class Merged:
+    """What a merge did: `machines` it brought, `files` it wrote, `figures` it added or lengthened, `conflicts` it named
+    and left as they are here, one line each."""
+
+    machines: list[str] = field(default_factory=list)
+    files: int = 0
+    figures: int = 0
+    conflicts: list[str] = field(default_factory=list)
+
+
+def merge(source: pathlib.Path, target: pathlib.Path) -> Merged:
+    """Add a results tree to another. Doing it twice adds nothing the second time.
+
+    The same row at the same commit: samples that are not here yet are appended. Raises UserError when the source holds
+    no machine's results, and OSError when the target cannot be written.
+    """
+    found = Merged()
+    folders = list(_machines(source))
+    if not folders:
+        raise UserError(f"{source} holds no machine's results (a folder with {MACHINE})")
+    target.mkdir(parents=True, exist_ok=True)
+    with writer.exclusive(target):
+        _bring_suite(source / SUITE, target / SUITE, found)
+        for folder in folders:
+            _bring_machine(folder, target, found)
+    return found
+
+
+def _is_file(path: pathlib.Path) -> bool:
+    return path.is_file() and not path.is_symlink()
+
+
+def _machines(source: pathlib.Path) -> Iterator[pathlib.Path]:
+    if source.is_symlink() or not source.is_dir():
+        return
+    for folder in sorted(source.iterdir()):
+        if not folder.is_symlink() and folder.name == safe_name(folder.name) and _is_file(folder / MACHINE):
+            yield folder
+
+
+def _bring_suite(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+    """Bring the list of benchmarks where there is none: a list that is here describes the suite that is here."""
+    if not target.exists() and _is_file(source) and _json(source) is not None:
+        files.write_whole(target, source.read_bytes())
+        found.files += 1
+
+
+def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+    here = target / folder.name
+    brought, known = _json(folder / MACHINE), _json(here / MACHINE) if here.exists() else None
+    if brought is None:
+        found.conflicts.append(f"{folder / MACHINE}: not readable; nothing of this machine is taken")
+        return
+    unlike = [name for name in IDENTIFYING if known is not None and known.get(name) != brought.get(name)]
+    if unlike:
+        told = ", ".join(f"{name} {known.get(name)!r} here, {brought.get(name)!r} there" for name in unlike)
+        found.conflicts.append(f"{folder}: another machine has this name ({told}); nothing of it is taken")
+        return
+    (here / SESSIONS).mkdir(parents=True, exist_ok=True)
+    found.machines.append(folder.name)
+    if known is None:
+        files.write_whole(here / MACHINE, (folder / MACHINE).read_bytes())
+        found.files += 1
+    for file in sorted(folder.iterdir()):
+        if not _is_file(file) or file.name == MACHINE:
+            continue
+        if file.suffix == ".json":
+            _bring_results(file, target, found)
+        elif file.suffix == ".jsonl":
+            _bring_lines(file, here / file.name, found)
+    sessions = folder / SESSIONS
+    if sessions.is_dir() and not sessions.is_symlink():
+        for file in sorted(sessions.glob("*.jsonl")):
+            if _is_file(file):
+                _bring_journal(file, here / SESSIONS / file.name, found)
+
+
+def _json(path: pathlib.Path) -> dict | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _bring_results(file: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+    try:
+        brought = Results.load(str(file))
+        if brought.params.get("machine") != file.parent.name:
+            raise ValueError("it says that it is of another machine")
+        path = target / file.parent.name / file.name
+        known = Results.load(str(path)) if path.exists() else None
+    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        found.conflicts.append(f"{file}: not readable as a result file ({reason[:200]}); not taken")
+        return
+    if known is None:
+        files.write_whole(path, file.read_bytes())
+        found.files += 1
+        found.figures += len(brought.get_all_result_keys())
+        return
+    added = 0
+    for name in sorted(brought.get_all_result_keys()):
+        count, conflict = merge_benchmark(known, brought, name)
+        added += count
+        if conflict:
+            found.conflicts.append(f"{file}: {name}: {conflict}")
+    if added:
+        writer.save_whole(target, known.save, known._filename)
+        found.files += 1
+        found.figures += added
+
+
+def merge_benchmark(known: Results, brought: Results, name: str) -> tuple[int, str | None]:
+    """Add one benchmark of asv's results to others of the same row and commit.
+
+    Returns (figures added or lengthened, why some were left as they are). Pure.
+    """
+    if name not in known.get_all_result_keys():
+        known._results[name] = brought._results[name]
+        for table in TABLES:
+            if name in getattr(brought, table):
+                getattr(known, table)[name] = getattr(brought, table)[name]
+        return 1, None
+    versions = known.benchmark_version.get(name), brought.benchmark_version.get(name)
+    if versions[0] != versions[1]:
+        return 0, f"measured from another source (version {versions[0]} here, {versions[1]} there)"
+    params = brought.get_result_params(name)
+    if params != known.get_result_params(name):
+        return 0, "its parameters are others"
+    values, samples = brought.get_result_value(name, params), brought.get_result_samples(name, params)
+    stats = brought.get_result_stats(name, params)
+    had, had_samples = known.get_result_value(name, params), known.get_result_samples(name, params)
+    chosen, unlike = set(), 0
+    for index, value in enumerate(values):
+        if value is None or value != value:
+            continue
+        if samples[index] and had_samples[index]:
+            if not _contains(had_samples[index], samples[index]):
+                chosen.add(index)
+        elif had[index] is None or had[index] != had[index]:
+            chosen.add(index)
+        else:
+            unlike += had[index] != value
+    if chosen:
+        numbers = [each["number"] if each and samples[index] else None for index, each in enumerate(stats)]
+        known.add_result(
+            {"name": name, "version": versions[0], "params": params},
+            BenchmarkResult(values, samples, numbers, 0, "", None),
+            started_at=_time(brought.started_at.get(name)),
+            duration=brought.duration.get(name),
+            record_samples=True,
+            append_samples=True,
+            selected_idx=chosen,
+        )
+    return len(chosen), f"{unlike} values differ and have no samples to add" if unlike else None
+
+
+def _time(milliseconds: float | None) -> datetime | None:
+    return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _contains(samples: list[float], part: list[float]) -> bool:
+    """Whether `part` stands somewhere in `samples`, in one piece."""
+    return any(samples[start : start + len(part)] == part for start in range(len(samples) - len(part) + 1))
+
+
+def _bring_lines(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+    """Add the records that a sidecar does not have yet, in their order."""
+    had = target.read_bytes() if target.exists() else b""
+    lines = set(had.splitlines())
+    new = [line for line in dict.fromkeys(source.read_bytes().splitlines()) if line and line not in lines]
+    if new:
+        ended = had if not had or had.endswith(b"\n") else had + b"\n"
+        files.write_whole(target, ended + b"\n".join(new) + b"\n")
+        found.files += 1
+
+
+def _bring_journal(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+    """Bring a session's journal, or the longer of two states of it."""
+    brought, had = source.read_bytes(), target.read_bytes() if target.exists() else b""
+    if brought == had or had.startswith(brought):
+        return
+    if not brought.startswith(had):
+        found.conflicts.append(f"{source}: another session has this name; not taken")
+        return
+    files.write_whole(target, brought)
+    found.files += 1

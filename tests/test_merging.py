@@ -1,0 +1,173 @@
+"""Results trees brought together: nothing lost, nothing doubled, nothing outside the tree."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from archive import MACHINE, NAN, benchmark, write_journal, write_row, write_sidecar, write_suite
+from asv.results import Results
+from asv.util import UserError
+
+from bumps import merging
+
+STEP = benchmark("chain.time_it", [["'a'", "'b'"]], ["letter"])
+COUNT = benchmark("chain.track_it", type="track", unit="kernels")
+JAX = {"jax": "0.10.2"}
+
+
+def tree(folder, *values, machine=MACHINE, requirements=JAX, step=STEP):
+    write_suite(folder, [STEP, COUNT])
+    return write_row(folder, requirements, [(step, list(values))], machine=machine)[0]
+
+
+def samples(path, name="chain.time_it"):
+    found = Results.load(str(path))
+    return found.get_result_samples(name, found.get_result_params(name))
+
+
+def test_a_tree_that_is_not_there_is_brought_whole(tmp_path):
+    path = tree(tmp_path / "there", [1.0, 2.0], [3.0])
+    write_journal(tmp_path / "there", "s1", [])
+    write_sidecar(tmp_path / "there", "row", [{"record": "status"}])
+    found = merging.merge(tmp_path / "there", tmp_path / "here")
+    assert found.machines == ["box"]
+    assert found.conflicts == []
+    there = {each.relative_to(tmp_path / "there") for each in (tmp_path / "there").rglob("*.json*")}
+    here = {each.relative_to(tmp_path / "here") for each in (tmp_path / "here").rglob("*.json*")}
+    assert here == there
+    assert samples(tmp_path / "here" / "box" / path.name) == [[1.0, 2.0], [3.0]]
+
+
+def test_samples_are_appended_once(tmp_path):
+    path = tree(tmp_path / "here", [1.0, 2.0], [3.0])
+    tree(tmp_path / "there", [7.0, 8.0], [3.0])
+    first = merging.merge(tmp_path / "there", tmp_path / "here")
+    assert (first.figures, first.conflicts) == (1, [])
+    assert samples(path) == [[1.0, 2.0, 7.0, 8.0], [3.0]]
+    found = Results.load(str(path))
+    assert found.get_result_value("chain.time_it", found.get_result_params("chain.time_it")) == [4.5, 3.0]
+    before = path.read_bytes()
+    second = merging.merge(tmp_path / "there", tmp_path / "here")
+    assert (second.figures, second.files, second.conflicts) == (0, 0, [])
+    assert path.read_bytes() == before
+
+
+def test_what_failed_or_was_skipped_here_is_filled_and_never_the_other_way_round(tmp_path):
+    path = tree(tmp_path / "here", None, [3.0])
+    tree(tmp_path / "there", [1.0], NAN)
+    merging.merge(tmp_path / "there", tmp_path / "here")
+    assert samples(path) == [[1.0], [3.0]]
+
+
+def test_a_benchmark_that_is_new_here_is_added_and_the_others_stay(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    write_suite(tmp_path / "there", [COUNT])
+    write_row(tmp_path / "there", JAX, [(COUNT, [40])])
+    merging.merge(tmp_path / "there", tmp_path / "here")
+    found = Results.load(str(path))
+    assert found.get_result_value("chain.track_it", []) == [40]
+    assert samples(path) == [[1.0], [2.0]]
+
+
+def test_values_without_samples_that_differ_are_a_conflict(tmp_path):
+    for folder, value in (("here", 40), ("there", 59)):
+        write_suite(tmp_path / folder, [COUNT])
+        path, _ = write_row(tmp_path / folder, JAX, [(COUNT, [value])])
+    found = merging.merge(tmp_path / "there", tmp_path / "here")
+    assert found.conflicts == [f"{path}: chain.track_it: 1 values differ and have no samples to add"]
+
+
+def test_another_source_is_a_conflict(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [7.0], [8.0], step={**STEP, "version": "2"})
+    (conflict,) = merging.merge(tmp_path / "there", tmp_path / "here").conflicts
+    assert conflict.endswith("chain.time_it: measured from another source (version 1 here, 2 there)")
+    assert samples(path) == [[1.0], [2.0]]
+
+
+def test_another_machine_of_the_same_name_is_a_conflict(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [7.0], [8.0], machine={**MACHINE, "num_cpu": "64"})
+    (conflict,) = merging.merge(tmp_path / "there", tmp_path / "here").conflicts
+    assert "another machine has this name (num_cpu '2' here, '64' there)" in conflict
+    assert samples(path) == [[1.0], [2.0]]
+
+
+def test_sidecars_and_journals_grow_and_are_never_doubled(tmp_path):
+    tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [1.0], [2.0])
+    write_sidecar(tmp_path / "here", "row", [{"record": "status", "status": "failed"}])
+    write_sidecar(tmp_path / "there", "row", [{"record": "status", "status": "failed"}, {"record": "telemetry"}])
+    write_journal(tmp_path / "here", "s1", [])
+    write_journal(tmp_path / "there", "s1", [("row", 0, 0, 1_700_000_000, [])])
+    for _ in range(2):
+        merging.merge(tmp_path / "there", tmp_path / "here")
+        kinds = [json.loads(line)["record"] for line in (tmp_path / "here/box/row.jsonl").read_text().splitlines()]
+        assert kinds == ["status", "telemetry"]
+        journal = tmp_path / "here/box/sessions/s1.jsonl"
+        assert [json.loads(line)["record"] for line in journal.read_text().splitlines()] == ["session", "process"]
+    # The shorter of two states takes nothing away.
+    write_journal(tmp_path / "there", "s1", [])
+    merging.merge(tmp_path / "there", tmp_path / "here")
+    assert len(journal.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"results": 3}', "[" * 100_000, '{"version": 99}'])
+def test_a_damaged_file_is_named_and_the_rest_is_merged(tmp_path, content):
+    path = tree(tmp_path / "there", [1.0], [2.0])
+    bad = path.with_name("0000aaaa-bad.json")
+    bad.write_text(content)
+    found = merging.merge(tmp_path / "there", tmp_path / "here")
+    (conflict,) = found.conflicts
+    assert conflict.startswith(f"{bad}: not readable as a result file")
+    assert samples(tmp_path / "here/box" / path.name) == [[1.0], [2.0]]
+    assert not (tmp_path / "here/box" / bad.name).exists()
+
+
+def test_a_file_of_another_machine_is_not_taken(tmp_path):
+    path = tree(tmp_path / "there", [1.0], [2.0])
+    content = json.loads(path.read_text())
+    content["params"]["machine"] = "../../outside"
+    path.write_text(json.dumps(content))
+    (conflict,) = merging.merge(tmp_path / "there", tmp_path / "here").conflicts
+    assert "it says that it is of another machine" in conflict
+    assert not (tmp_path / "outside").exists()
+
+
+def test_links_are_not_followed(tmp_path):
+    tree(tmp_path / "secret", [1.0], [2.0])
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/box").symlink_to(tmp_path / "secret/box")
+    with pytest.raises(UserError, match="holds no machine's results"):
+        merging.merge(tmp_path / "there", tmp_path / "here")
+    tree(tmp_path / "other", [1.0], [2.0])
+    (tmp_path / "other/box/row.jsonl").symlink_to("/etc/passwd")
+    merging.merge(tmp_path / "other", tmp_path / "here")
+    assert not (tmp_path / "here/box/row.jsonl").exists()
+
+
+def command(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "bumps", "results", "merge", *arguments],
+        cwd=folder,
+        env={"PYTHONPATH": str(merging.pathlib.Path(merging.__file__).parent.parent), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_says_what_it_did_and_its_status_whether_all_was_merged(tmp_path):
+    tree(tmp_path / "results", [1.0], [2.0])
+    tree(tmp_path / "there", [7.0], [8.0])
+    done = command(tmp_path, "there")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "there: box: 2 figures, 1 files\n", "")
+    tree(tmp_path / "later", [7.0], [8.0], step={**STEP, "version": "2"})
+    done = command(tmp_path, "later")
+    assert done.returncode == 1
+    assert done.stdout.startswith("left out: later/box/")
+    done = command(tmp_path, "nowhere")
+    assert done.returncode == 2
+    assert done.stderr == "bumps: nowhere holds no machine's results (a folder with machine.json)\n"
+    assert command(tmp_path, "results").returncode == 2
