@@ -303,7 +303,7 @@ def test_small_sizes_are_affordable_and_large_ones_for_accelerators():
         assert each.sizes["large"].accelerator_only
 
 
-# In both frameworks; where torch compiles a loop of 256 steps it takes half a minute.
+# In both frameworks, but for a recurrence: torch takes too long to compile its loop.
 PLANTED = [
     ("GatherScatter", "grad", "compiled", "table", ["embedding"]),
     ("GatherScatter", "grad", "eager", "source", ["index-add"]),
