@@ -14,6 +14,7 @@ class BumpPages(OutputPublisher):
     @classmethod
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
         """Write the pages; what goes wrong with some of them must not cost the others, nor asv's own site."""
+        from bumps.results import Archive
         from bumps.site import grid, pages, releases, vendor
 
         is_vendored = False
@@ -23,10 +24,15 @@ class BumpPages(OutputPublisher):
         except OSError as error:
             log.error(f"asv's own pages are not complete: {error}")
         try:
-            releases.write(conf, is_vendored)
+            archive = Archive(conf.results_dir)
+        except (UserError, OSError) as error:
+            log.error(f"our pages were not written: {error}")
+            return
+        try:
+            releases.write(conf, archive, is_vendored)
         except (UserError, OSError) as error:
             log.error(f"the pages over releases were not written: {error}")
         try:
-            pages.write(conf)
+            pages.write(conf, archive)
         except (UserError, OSError) as error:
             log.error(f"the pages of bumps were not written: {error}")

@@ -3,6 +3,7 @@
 import functools
 import http.server
 import json
+import math
 import pathlib
 import re
 import shutil
@@ -13,7 +14,7 @@ import pytest
 import site_project
 from asv.util import UserError
 
-from bumps.site import navigation, node
+from bumps.site import beside, navigation, node
 
 pytestmark = [
     pytest.mark.browser,
@@ -322,7 +323,9 @@ def test_older_bump_loads_when_it_is_opened(site, serve, visit, is_served):
 def test_older_bumps_opened_at_once_do_not_mix(site, serve, visit):
     page = visit(serve(site) + "bumps.html")
     page.evaluate("document.querySelectorAll('details.older').forEach(each => each.open = true)")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function(
+        "Array.from(document.querySelectorAll('details.older')).every(each => each.querySelector('tbody tr'))"
+    )
     all_older = page.locator("details.older")
     assert all_older.count() > 5
     for details in all_older.all():
@@ -338,6 +341,107 @@ def test_link_to_a_row_leads_to_that_row(site, serve, visit):
     again = visit(address + anchor)
     assert again.locator("tr:target").get_attribute("id") == anchor[1:]
     assert again.locator("tr:target").is_visible()
+
+
+def test_link_to_a_row_of_an_older_bump_opens_it(site, serve, visit):
+    address = serve(site) + "bumps.html"
+    page = visit(address)
+    older = page.locator("details.older").nth(2)
+    older.locator("summary").first.click()
+    older.locator("tbody tr").first.wait_for()
+    anchor = older.locator("tbody tr td a[href^='#']").nth(3).get_attribute("href")
+    again = visit(address + anchor)
+    row = again.locator("tr:target")
+    row.wait_for()
+    assert row.get_attribute("id") == anchor[1:]
+    assert again.locator("details.older[open]").count() == 1
+
+
+def test_ratios_of_a_bump_as_a_chart(site, serve, visit, modules):
+    page = visit(serve(site) + "bumps.html", "phone")
+    button = page.locator("button.forest").first
+    button.focus()
+    page.keyboard.press("Enter")
+    page.locator(".forest-chart .scatterlayer .point").first.wait_for()
+    keep(page, "bumps-chart-phone")
+    assert violations(page, modules) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.keyboard.press("Enter")
+    assert page.locator(".forest-chart").count() == 0
+
+
+def cells(page) -> list[list[str]]:
+    """Return the text of every cell of the comparison."""
+    return page.locator("#beside tbody tr").evaluate_all(
+        "rows => rows.map(row => Array.from(row.cells, cell => cell.innerText))"
+    )
+
+
+def winner_of(row: list[str]) -> str:
+    low, high = map(float, row[8].split("–"))
+    return "torch" if low > 1 else "jax" if high < 1 else "not clear"
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["served", "file"])
+def test_any_release_stands_beside_any_other(site, serve, visit, is_served):
+    address = (serve(site) if is_served else site.as_uri() + "/") + "frameworks.html"
+    page = visit(address)
+    assert len(cells(page)) == 48
+    page.get_by_label("Machine").select_option("рабочая-станция, cpu")
+    page.get_by_label("torch").select_option("2.9.1")
+    page.get_by_label("jax").select_option("0.7.1")
+    page.get_by_label("Workload").select_option("Attention")
+    page.get_by_label("Size").select_option("article")
+    shown = cells(page)
+    assert len(shown) == 8
+    assert all(row[9] == winner_of(row) for row in shown)
+    # jax is slower by 1.3 until its release 0.8.3.
+    assert {row[9] for row in shown} == {"torch"}
+    assert all(float(row[7].lstrip("×")) == pytest.approx(1.3, rel=0.05) for row in shown)
+    page.get_by_label("jax").select_option("0.8.3")
+    assert {row[9] for row in cells(page)} == {"jax"}
+    assert "torch 2.9.1 and jax 0.8.3: 8 steps" in page.get_by_role("status").inner_text()
+    again = visit(page.url)
+    again.get_by_role("status").get_by_text("torch 2.9.1 and jax 0.8.3: 8 steps").wait_for()
+    assert cells(again) == cells(page)
+
+
+def test_page_and_publisher_compare_alike_and_name_no_winner_without_one(site, serve, visit):
+    sides = [beside.Estimate(-5.0, 0.01, 4.6), beside.Estimate(-4.98, 0.02, 12.3)]
+    single = beside.Estimate(-4.0, 0.0, 0.0)
+    page = visit(serve(site) + "frameworks.html")
+    rows = [
+        [[number, each.centre, each.error, each.freedom, None, []] for number, each in enumerate(side)]
+        for side in ((sides[0], sides[0], sides[0]), (sides[1], single, beside.Estimate(-4.0, 0.02, 12.3)))
+    ]
+    content = {
+        "releases": {"torch": ["1"], "jax": ["1"]},
+        "dates": {"torch": [None], "jax": [None]},
+        "steps": [[name, "eager", "forward", "bf16", "small", "", None] for name in ("overlap", "single", "apart")],
+        "flags": [],
+        "figures": {"torch": [rows[0]], "jax": [rows[1]]},
+    }
+    page.evaluate("content => window.showPlace(0, content)", content)
+    overlap, single_row, apart = cells(page)
+    ratio, low, high = beside.compare(*sides)
+    assert overlap[7:10] == [f"×{ratio:.3f}", f"{low:.3f}–{high:.3f}", "not clear"]
+    assert single_row[7:10] == [f"×{math.exp(1):.3f}", "–", "not clear"]
+    assert apart[9] == "torch"
+
+
+def test_step_over_the_releases_as_a_chart(site, serve, visit, modules):
+    page = visit(serve(site) + "frameworks.html", "dark")
+    button = page.locator("#beside tbody button").first
+    button.focus()
+    page.keyboard.press("Enter")
+    page.locator("#history-chart .scatterlayer .point").first.wait_for()
+    keep(page, "frameworks-chart-dark")
+    assert violations(page, modules) == []
+    names = page.locator("#history-chart .legendtext").all_text_contents()
+    assert names == ["torch", "jax"]
+    page.keyboard.press("Enter")
+    assert not page.locator("#history").is_visible()
+    assert button.evaluate("button => button === document.activeElement")
 
 
 @pytest.mark.parametrize("page_name", [*OURS, "index.html", "releases/index.html"])

@@ -215,7 +215,7 @@ def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch
     )
     dates = {(release.framework, release.version): date for release, date in DATES.items()}
     monkeypatch.setattr(release_dates, "read", lambda: dates)
-    releases.write(conf, is_vendored=False)
+    releases.write(conf, Archive(conf.results_dir), is_vendored=False)
     site = tmp_path / "html" / "releases"
     index = json.loads((site / "index.json").read_text())
     assert index["revision_to_hash"] == {"0": "jax-0.9.2", "1": "torch-2.13.0", "2": "jax-0.10.2"}

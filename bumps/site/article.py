@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from bumps.results import Archive, Row, releases, unquote
+from bumps.results import Archive, Row, releases
 
 CELLS = (("eager", "forward"), ("compiled", "forward"), ("eager", "grad"), ("compiled", "grad"))
 PUBLISHED = (
@@ -68,23 +68,34 @@ def measured(
     the audits' flags of a figure.
     """
     rows = [row for row in archive.rows if row.machine == machine and not row.replica and not row.override]
+    steps = {workload: _steps(archive, workload) for workload in WORKLOADS}
     for setting in SETTINGS:
         lines = [
             line
             for workload in WORKLOADS
             for framework in ("torch", "jax")
-            for line in _chosen(archive, rows, framework, workload, setting, flags_of)
+            for line in _chosen(rows, framework, workload, steps[workload], setting, flags_of)
         ]
         if lines:
             return setting, lines
     return None, []
 
 
-def _chosen(archive: Archive, rows: list[Row], framework: str, workload: str, setting, flags_of) -> list[Line]:
+def _steps(archive: Archive, workload: str) -> dict[tuple[str, str], str]:
+    """Return cell -> the benchmark that times it, of one workload."""
+    found = {}
+    for benchmark in archive.benchmarks:
+        kind, clock, *cell = (archive.attribute(benchmark, name) for name in ("workload", "clock", "mode", "pass"))
+        if (kind, clock) == (workload, "wall"):
+            found[tuple(cell)] = benchmark
+    return found
+
+
+def _chosen(rows: list[Row], framework: str, workload: str, steps: dict, setting, flags_of) -> list[Line]:
     """Return the lines of the article's two releases and of the newest measured one, each from its newest row."""
     found: dict[str, tuple[float, Line]] = {}
     for release, row in releases(rows, framework):
-        line = _line(archive, row, framework, workload, setting, flags_of)
+        line = _line(row, framework, workload, steps, setting, flags_of)
         if line and row.measured >= found.get(str(release), (0.0, line))[0]:
             found[str(release)] = row.measured, line
     articles = {release for _, name, release, _ in PUBLISHED if name == framework}
@@ -92,18 +103,16 @@ def _chosen(archive: Archive, rows: list[Row], framework: str, workload: str, se
     return [line for release, (_, line) in found.items() if release in articles or release == newest]
 
 
-def _line(archive: Archive, row: Row, framework: str, workload: str, setting: tuple[str, str], flags_of) -> Line | None:
-    cells: dict[tuple[str | None, ...], tuple[float, tuple[str, ...]]] = {}
-    for (benchmark, quoted), figures in row.figures.items():
-        params = tuple(unquote(value) for value in quoted)
-        workload_, clock, *cell = (archive.attribute(benchmark, name) for name in ("workload", "clock", "mode", "pass"))
-        if (workload_, clock, params) != (workload, "wall", (framework, *setting)):
-            continue
-        figure = figures[-1]
-        seconds = statistics.median(figure.medians) if figure.medians else figure.value
-        if seconds is not None:
-            cells[tuple(cell)] = seconds, tuple(flags_of(row, benchmark, params, figure.version))
-    if not cells:
+def _line(row: Row, framework: str, workload: str, steps: dict, setting: tuple[str, str], flags_of) -> Line | None:
+    cells = []
+    for cell in CELLS:
+        benchmark, params = steps.get(cell), (framework, *setting)
+        figures = row.figures.get((benchmark, tuple(map(repr, params))))
+        figure = figures[-1] if figures else None
+        seconds = figure and (statistics.median(figure.medians) if figure.medians else figure.value)
+        flags = () if seconds is None else tuple(flags_of(row, benchmark, params, figure.version))
+        cells.append((seconds, flags))
+    if all(seconds is None for seconds, _ in cells):
         return None
-    seconds, flags = zip(*(cells.get(cell, (None, ())) for cell in CELLS), strict=True)
+    seconds, flags = zip(*cells, strict=True)
     return Line(workload, framework, str(row.release(framework)), seconds, flags)

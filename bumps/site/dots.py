@@ -18,12 +18,11 @@ def svg(old: list[float], new: list[float]) -> Markup:
 
     def path(medians, y, name):
         places = (MARGIN + (WIDTH - 2 * MARGIN) * (median - low) / span for median in medians)
-        return Markup('<path class="{}" d="{}"/>').format(name, "".join(f"M{x:.0f} {y}h0" for x in places))
+        return f'<path class="{name}" d="{"".join(f"M{x:.0f} {y}h0" for x in places)}"/>'
 
-    return Markup('<svg class="dots" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>').format(
-        WIDTH,
-        HEIGHT,
-        f"{len(old)} processes before, {len(new)} after",
-        path(old, 9, "before"),
-        path(new, 21, "after"),
+    label = f"{len(old)} processes before, {len(new)} after"
+    # Nothing in it comes from the results but numbers.
+    return Markup(
+        f'<svg class="dots" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{label}">'
+        f"{path(old, 9, 'before')}{path(new, 21, 'after')}</svg>"
     )

@@ -30,13 +30,9 @@ FLAGS = {
 }
 
 
-def write(conf, archive: Archive | None = None) -> None:
-    """Write every page into asv's html folder; raises UserError when the results cannot be read at all.
-
-    `archive` is what is stored, where it was read already.
-    """
+def write(conf, archive: Archive) -> None:
+    """Write every page about what is stored into asv's html folder."""
     target = pathlib.Path(conf.html_dir)
-    archive = archive or Archive(conf.results_dir)
     log.info("Generating the pages of bumps")
     reports, problems = _reports(archive, conf)
     shutil.copytree(FOLDER / "static", target / STATIC, dirs_exist_ok=True)

@@ -20,14 +20,13 @@ from bumps.site.release_results import Converted, Point, Release
 FOLDER = "releases"
 
 
-def write(conf, is_vendored: bool) -> None:
+def write(conf, archive: Archive, is_vendored: bool) -> None:
     """Write `releases/` into asv's html folder; nothing where no dated release has a figure. Raises UserError, OSError.
 
-    `is_vendored`: the site holds the scripts of asv's pages.
+    `archive` is what is stored; `is_vendored`: the site holds the scripts of asv's pages.
 
     asv runs in a process of its own on a configuration without plugins, so our publisher is not called again.
     """
-    archive = Archive(conf.results_dir)
     known = release_dates.read()
     converted = release_results.convert(archive, set(known))
     for release in converted.undated:
