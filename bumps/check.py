@@ -160,7 +160,7 @@ class _Report:
         return {
             "name": each.benchmark,
             "params": each.params,
-            "workload": attribute("workload"),
+            "workload": attribute("workload") or None,
             "mode": attribute("mode"),
             "pass": attribute("pass"),
             "clock": attribute("clock"),
@@ -191,7 +191,8 @@ class _Report:
         rows = list(by_key.values())
 
         def workload_of(key):
-            return self._archive.attribute(key[0], "workload")
+            # A probe's is empty: no step of a workload is timed.
+            return self._archive.attribute(key[0], "workload") or None
 
         found = verdict.summarise(judgements, workload_of, controls)
         open_ones = [row for row in rows if row["acknowledged"] is None]

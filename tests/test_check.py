@@ -135,6 +135,15 @@ def test_an_unchanged_bump_is_the_same(tmp_path):
     assert len(row["medians_control"]) == ROUNDS
 
 
+def test_a_probe_belongs_to_no_workload(tmp_path):
+    two_releases(tmp_path)
+    write_suite(tmp_path, [{**each, "workload": ""} for each in SUITE])
+    report = report_of(tmp_path)
+    assert {row["workload"] for row in report["benchmarks"]} == {None}
+    assert report["summary"]["geomean"]["by_workload"] == {}
+    assert report["summary"]["geomean"]["overall"] == pytest.approx(1, rel=0.01)
+
+
 def test_a_slower_benchmark_regressed(tmp_path):
     two_releases(tmp_path, new=measured(eager=1.0, compiled=0.8))
     report = report_of(tmp_path)
