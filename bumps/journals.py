@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 NUMBERS = {int, float}
+THINNED = "thinned.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,25 @@ class Journals:
     """The journals of one machine.
 
     `entries` maps (env_name, benchmark, index) to what the processes say of it, in the order measured; `versions` and
-    `commits` map a session to its benchmarks' versions and its commit. `unread` are (file, why).
+    `commits` map a session to its benchmarks' versions and its commit. `thinned` maps the same keys as `entries` to
+    runs of process medians that stand for samples no session tells of: (how many, their digest). `unread` are (file,
+    why).
     """
 
     entries: dict[tuple[str, str, int], list[Entry]] = field(default_factory=dict)
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
     commits: dict[str, str] = field(default_factory=dict)
+    thinned: dict[tuple[str, str, int], set[tuple[int, bytes]]] = field(default_factory=dict)
     unread: list[tuple[str, str]] = field(default_factory=list)
+
+    def belonging(self, key: tuple[str, str, int], commit: str, version: str | None) -> list[Entry]:
+        """Return the entries of a key (as in `entries`) at a commit and of a benchmark's version."""
+        return [entry for entry in self.entries.get(key, ()) if self._belongs(entry, key[1], commit, version)]
+
+    def _belongs(self, entry: Entry, benchmark: str, commit: str, version: str | None) -> bool:
+        session = entry.process.session
+        known = self.versions.get(session, {}).get(benchmark)
+        return self.commits.get(session) in (None, "", commit) and known in (None, version)
 
 
 def records(path: pathlib.Path) -> Iterator[dict]:
@@ -114,13 +127,30 @@ def read(machine_folder: pathlib.Path) -> Journals:
         try:
             processes += _read_session(path, found)
         except OSError as error:
-            found.unread.append((path.name, f"cannot be read: {error.strerror}"))
+            found.unread.append((f"sessions/{path.name}", f"cannot be read: {error.strerror}"))
     # One process after another, whatever the sessions are called.
     processes.sort(key=lambda pair: pair[0].started or 0.0)
     for process, entries in processes:
         for benchmark, index, entry in entries:
             found.entries.setdefault((process.env_name, benchmark, index), []).append(entry)
+    try:
+        _read_thinned(machine_folder / THINNED, found)
+    except OSError as error:
+        found.unread.append((THINNED, f"cannot be read: {error.strerror}"))
     return found
+
+
+def _read_thinned(path: pathlib.Path, found: Journals) -> None:
+    for record in records(path) if path.exists() else ():
+        count, digested = record.get("count"), record.get("digest")
+        if record["record"] != "thinned" or type(count) is not int or not isinstance(digested, str):
+            continue
+        try:
+            run = count, bytes.fromhex(digested)
+        except ValueError:
+            continue
+        key = str(record.get("env_name")), str(record.get("benchmark")), _integer(record.get("index"))
+        found.thinned.setdefault(key, set()).add(run)
 
 
 def _read_session(path: pathlib.Path, found: Journals) -> list:

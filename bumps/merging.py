@@ -6,7 +6,7 @@ machine's own folder.
 
 import json
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -14,8 +14,10 @@ from asv.results import Results
 from asv.runner import BenchmarkResult
 from asv.util import UserError
 
-from bumps import files, writer
+from bumps import cutting, files, journals, thinning, writer
+from bumps.journals import Journals
 from bumps.machine import safe_name
+from bumps.results import fixed_repeat
 
 MACHINE = "machine.json"
 SUITE = "benchmarks.json"
@@ -58,6 +60,43 @@ def merge(source: pathlib.Path, target: pathlib.Path) -> Merged:
     return found
 
 
+class _Tree:
+    """What tells the processes of one machine's samples apart."""
+
+    def __init__(self, folder: pathlib.Path):
+        self._journals: Journals = journals.read(folder)
+        self._suite = _json(folder.parent / SUITE) or {}
+
+    def medians(self, results: Results, name: str, index: int) -> list[float] | None:
+        """Return the process medians of a figure, None where nothing tells one process from the next."""
+        samples, version = _samples(results, name, index), results.benchmark_version.get(name)
+        if not journals.are_numbers(samples):
+            return None
+        key = results.env_name, name, index
+        measured = [each for each in self._journals.belonging(key, results.commit_hash, version) if each.count]
+        suite = {name: self._suite[name]} if isinstance(self._suite.get(name), dict) else {}
+        repeat = fixed_repeat(suite, name, version)
+        pieces = cutting.cut(samples, measured, repeat, self._journals.thinned.get(key, ()))
+        return None if pieces is None else cutting.medians(samples, pieces)
+
+
+class Processes:
+    """Whether a figure's samples are here already: sample for sample, or as the medians that a prune left of them."""
+
+    def __init__(self, there: _Tree, here: _Tree):
+        self._there, self._here = there, here
+
+    def hold(self, known: Results, brought: Results, name: str, index: int) -> bool:
+        if _contains(_samples(known, name, index), _samples(brought, name, index)):
+            return True
+        had, new = self._here.medians(known, name, index), self._there.medians(brought, name, index)
+        return had is not None and new is not None and _contains(had, new)
+
+
+def _samples(results: Results, name: str, index: int) -> list[float]:
+    return results.get_result_samples(name, results.get_result_params(name))[index] or []
+
+
 def _is_file(path: pathlib.Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
@@ -90,6 +129,7 @@ def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) ->
         return
     (here / SESSIONS).mkdir(parents=True, exist_ok=True)
     found.machines.append(folder.name)
+    processes = Processes(_Tree(folder), _Tree(here))
     if known is None:
         files.write_whole(here / MACHINE, (folder / MACHINE).read_bytes())
         found.files += 1
@@ -97,7 +137,7 @@ def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) ->
         if not _is_file(file) or file.name == MACHINE:
             continue
         if file.suffix == ".json":
-            _bring_results(file, target, found)
+            _bring_results(file, target, processes, found)
         elif file.suffix == ".jsonl":
             _bring_lines(file, here / file.name, found)
     sessions = folder / SESSIONS
@@ -115,14 +155,14 @@ def _json(path: pathlib.Path) -> dict | None:
     return content if isinstance(content, dict) else None
 
 
-def _bring_results(file: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+def _bring_results(file: pathlib.Path, target: pathlib.Path, processes: Processes, found: Merged) -> None:
     try:
         brought = Results.load(str(file))
         if brought.params.get("machine") != file.parent.name:
             raise ValueError("it says that it is of another machine")
         path = target / file.parent.name / file.name
         known = Results.load(str(path)) if path.exists() else None
-    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         found.conflicts.append(f"{file}: not readable as a result file ({reason[:200]}); not taken")
         return
@@ -133,7 +173,7 @@ def _bring_results(file: pathlib.Path, target: pathlib.Path, found: Merged) -> N
         return
     added = 0
     for name in sorted(brought.get_all_result_keys()):
-        count, conflict = merge_benchmark(known, brought, name)
+        count, conflict = merge_benchmark(known, brought, name, processes.hold)
         added += count
         if conflict:
             found.conflicts.append(f"{file}: {name}: {conflict}")
@@ -143,10 +183,13 @@ def _bring_results(file: pathlib.Path, target: pathlib.Path, found: Merged) -> N
         found.figures += added
 
 
-def merge_benchmark(known: Results, brought: Results, name: str) -> tuple[int, str | None]:
+def merge_benchmark(
+    known: Results, brought: Results, name: str, hold: Callable[[Results, Results, str, int], bool]
+) -> tuple[int, str | None]:
     """Add one benchmark of asv's results to others of the same row and commit.
 
-    Returns (figures added or lengthened, why some were left as they are). Pure.
+    `hold(known, brought, name, index)` says whether a figure's samples are there already. Returns (figures added or
+    lengthened, why some were left as they are). Pure.
     """
     if name not in known.get_all_result_keys():
         known._results[name] = brought._results[name]
@@ -168,7 +211,7 @@ def merge_benchmark(known: Results, brought: Results, name: str) -> tuple[int, s
         if value is None or value != value:
             continue
         if samples[index] and had_samples[index]:
-            if not _contains(had_samples[index], samples[index]):
+            if not hold(known, brought, name, index):
                 chosen.add(index)
         elif had[index] is None or had[index] != had[index]:
             chosen.add(index)
@@ -209,12 +252,21 @@ def _bring_lines(source: pathlib.Path, target: pathlib.Path, found: Merged) -> N
 
 
 def _bring_journal(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
-    """Bring a session's journal, or the longer of two states of it."""
-    brought, had = source.read_bytes(), target.read_bytes() if target.exists() else b""
-    if brought == had or had.startswith(brought):
-        return
-    if not brought.startswith(had):
+    """Bring a session's journal, or what the longer of two states of it has besides."""
+    lines, known = _whole_lines(source), _whole_lines(target) if target.exists() else []
+    shared = min(len(lines), len(known))
+    if _thinned(lines[:shared]) != _thinned(known[:shared]):
         found.conflicts.append(f"{source}: another session has this name; not taken")
-        return
-    files.write_whole(target, brought)
-    found.files += 1
+    elif len(lines) > shared:
+        files.write_whole(target, b"".join([*known, *lines[shared:]]))
+        found.files += 1
+
+
+def _whole_lines(path: pathlib.Path) -> list[bytes]:
+    """Return a journal's lines without a last one that a kill cut short."""
+    return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def _thinned(lines: list[bytes]) -> list[bytes]:
+    """Return a journal's lines as a prune would leave them, so that one that was pruned is recognised."""
+    return [thinning.journal_line(line.rstrip(b"\n")) for line in lines]

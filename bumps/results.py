@@ -10,7 +10,6 @@ import itertools
 import json
 import pathlib
 import re
-import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +18,7 @@ from asv.util import UserError
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from bumps import journals
+from bumps import cutting, journals
 from bumps.journals import Process
 
 ASV_FORMAT = Results.api_version
@@ -213,7 +212,7 @@ class Archive:
         machine = self._machine_name(folder)
         journal = journals.read(folder)
         for name, why in journal.unread:
-            self._exclude(f"{folder.name}/sessions/{name}", None, why)
+            self._exclude(f"{folder.name}/{name}", None, why)
         rows: dict[str, Row] = {}
         for path in paths:
             name = f"{folder.name}/{path.name}"
@@ -221,7 +220,7 @@ class Archive:
             if content is None:
                 continue
             try:
-                content = _in_current_format(content)
+                content = in_current_format(content)
                 head = _Head(content, name)
             except ValueError as problem:
                 self._exclude(name, None, str(problem))
@@ -245,7 +244,7 @@ class Archive:
         return folder.name
 
 
-def _in_current_format(content: dict) -> dict:
+def in_current_format(content: dict) -> dict:
     """Return the content of a result file in asv's format 2; raises ValueError for another that it is not."""
     version = content.get("version")
     if not isinstance(version, int):
@@ -336,7 +335,7 @@ class _Reader:
         per_combination = {
             name: self._column(columns, name, len(results)) for name in ("samples", "stats_ci_99_a", "stats_ci_99_b")
         }
-        repeat = self._fixed_repeat(benchmark, version)
+        repeat = fixed_repeat(self._archive.benchmarks, benchmark, version)
         is_timing = per_combination["stats_ci_99_a"] is not None or per_combination["samples"] is not None
         for index, (combination, value) in enumerate(zip(combinations, results, strict=True)):
             samples, low, high = (values[index] if values else None for values in per_combination.values())
@@ -356,16 +355,9 @@ class _Reader:
             raise ValueError(f"{name} does not belong to the {count} results")
         return values
 
-    def _fixed_repeat(self, benchmark: str, version: str | None) -> int | None:
-        known = self._archive.benchmarks.get(benchmark, {})
-        repeat = known.get("repeat")
-        if isinstance(repeat, list) and len(repeat) == 3 and repeat[0] == repeat[1]:
-            repeat = repeat[0]
-        fixed = type(repeat) is int and repeat > 0
-        return repeat if fixed and version is not None and str(known.get("version")) == version else None
-
     def _fill(self, figure: Figure, benchmark, index, value, samples, interval, repeat, is_timing) -> None:
-        entries = self._entries(figure, benchmark, index)
+        key = self._row.env_name, benchmark, index
+        entries = self._journal.belonging(key, figure.file.commit, figure.version)
         figure.failed = tuple((entry.process, entry.reason) for entry in entries if entry.status in FAILED)
         newest = frozenset(entry.process.session for entry in entries[-1:])
         skipped = [entry.reason for entry in entries if entry.status == "skipped"]
@@ -391,17 +383,7 @@ class _Reader:
             return
         if not journals.are_numbers(samples) or not samples:
             raise ValueError("its samples are not all numbers")
-        self._cut(figure, samples, measured, interval, repeat)
-
-    def _entries(self, figure: Figure, benchmark: str, index: int) -> list[journals.Entry]:
-        """Return the journal's entries that belong to this benchmark's version and the file's commit."""
-        found = self._journal.entries.get((self._row.env_name, benchmark, index), ())
-        return [entry for entry in found if self._belongs(entry.process.session, figure, benchmark)]
-
-    def _belongs(self, session: str, figure: Figure, benchmark: str) -> bool:
-        commit = self._journal.commits.get(session)
-        version = self._journal.versions.get(session, {}).get(benchmark)
-        return commit in (None, "", figure.file.commit) and version in (None, figure.version)
+        self._cut(figure, benchmark, samples, measured, interval, repeat)
 
     def _without_samples(self, figure: Figure, measured, interval, is_timing) -> None:
         if len(measured) > 0 and not is_timing:
@@ -414,38 +396,28 @@ class _Reader:
         else:
             figure.interval = _interval(interval)
 
-    def _cut(self, figure: Figure, samples: list, measured: list, interval, repeat: int | None) -> None:
-        """Cut samples back into processes: the journal's where it matches, else by a fixed `repeat`, else not."""
-        journalled = _match(samples, measured)
-        rest = samples[: len(samples) - sum(entry.count for entry in journalled)]
-        if rest and not (repeat and len(rest) % repeat == 0):
+    def _cut(self, figure: Figure, benchmark: str, samples: list, measured, interval, repeat: int | None) -> None:
+        thinned = self._journal.thinned.get((self._row.env_name, benchmark, figure.index), ())
+        pieces = cutting.cut(samples, measured, repeat, thinned)
+        if pieces is None:
             figure.interval = _interval(interval)
             return
-        pieces = [rest[start : start + repeat] for start in range(0, len(rest), repeat)] if rest else []
-        figure.medians = (
-            *(float(statistics.median(piece)) for piece in pieces),
-            *(entry.median for entry in journalled),
-        )
-        if not pieces:
-            figure.processes = tuple(entry.process for entry in journalled)
+        figure.medians = tuple(cutting.medians(samples, pieces))
+        if all(piece.entry for piece in pieces):
+            figure.processes = tuple(piece.entry.process for piece in pieces)
             figure.sessions = frozenset(process.session for process in figure.processes)
-            replaced = measured[: len(measured) - len(journalled)]
+            replaced = measured[: len(measured) - len(pieces)]
             figure.earlier = tuple((entry.process, entry.median) for entry in replaced)
 
 
-def _match(samples: list, measured: list[journals.Entry]) -> list[journals.Entry]:
-    """Return the newest entries whose samples are the last of these, sample for sample; none where they are not.
-
-    The file may begin with samples that no journal knows, and a journal with some that were since replaced.
-    """
-    end, matched = len(samples), []
-    for entry in reversed(measured):
-        start = end - entry.count
-        if start < 0 or journals.digest(samples[start:end]) != entry.digest:
-            break
-        matched.append(entry)
-        end = start
-    return matched[::-1]
+def fixed_repeat(benchmarks: dict[str, dict], benchmark: str, version: str | None) -> int | None:
+    """Return how many samples each process took, as benchmarks.json has it of this version; None where that varies."""
+    known = benchmarks.get(benchmark, {})
+    repeat = known.get("repeat")
+    if isinstance(repeat, list) and len(repeat) == 3 and repeat[0] == repeat[1]:
+        repeat = repeat[0]
+    fixed = type(repeat) is int and repeat > 0
+    return repeat if fixed and version is not None and str(known.get("version")) == version else None
 
 
 def _interval(limits: tuple) -> tuple[float, float] | None:

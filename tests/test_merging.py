@@ -5,11 +5,12 @@ import subprocess
 import sys
 
 import pytest
-from archive import MACHINE, NAN, benchmark, write_journal, write_row, write_sidecar, write_suite
+from archive import EPOCH, MACHINE, NAN, benchmark, samples_of, write_journal, write_row, write_sidecar, write_suite
 from asv.results import Results
 from asv.util import UserError
 
-from bumps import merging
+from bumps import merging, pruning
+from bumps.results import Archive
 
 STEP = benchmark("chain.time_it", [["'a'", "'b'"]], ["letter"])
 COUNT = benchmark("chain.track_it", type="track", unit="kernels")
@@ -171,3 +172,24 @@ def test_the_command_says_what_it_did_and_its_status_whether_all_was_merged(tmp_
     assert done.returncode == 2
     assert done.stderr == "bumps: nowhere holds no machine's results (a folder with machine.json)\n"
     assert command(tmp_path, "results").returncode == 2
+
+
+def test_what_a_prune_left_of_samples_is_recognised(tmp_path):
+    from_asv_run, journalled = samples_of([5.0, 6.0]), samples_of([7.0])
+    entry = {"benchmark": "chain.time_it", "index": 1, "samples": journalled, "number": 1}
+    for folder in ("here", "there"):
+        path = tree(tmp_path / folder, from_asv_run, journalled)
+        env_name = json.loads(path.read_text())["env_name"]
+        write_journal(tmp_path / folder, "s1", [(env_name, 0, 0, EPOCH, [entry])])
+    pruning.prune(tmp_path / "here", 30, EPOCH + 365 * 86400)
+    path = tmp_path / "here/box" / path.name
+    assert samples(path) == [[5.0, 6.0], [7.0]]
+    for source, target in (("there", "here"), ("here", "there")):
+        found = merging.merge(tmp_path / source, tmp_path / target)
+        assert (found.figures, found.conflicts) == (0, [])
+    assert samples(path) == [[5.0, 6.0], [7.0]]
+    tree(tmp_path / "later", samples_of([8.0]), journalled)
+    assert merging.merge(tmp_path / "later", tmp_path / "here").figures == 1
+    assert samples(path) == [[5.0, 6.0, *samples_of([8.0])], [7.0]]
+    (row,) = Archive(tmp_path / "here").rows
+    assert [figure.medians for found in row.figures.values() for figure in found] == [(5.0, 6.0, 8.0), (7.0,)]

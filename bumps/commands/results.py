@@ -1,23 +1,31 @@
-"""python -m bumps results: bring results of several machines together."""
+"""python -m bumps results: bring results of several machines together, and keep them small."""
 
 import pathlib
+import time
 
 from asv.util import UserError
 from rich.console import Console
 
-from bumps import merging
+from bumps import merging, pruning
 from bumps.commands import arguments
 
-MERGED, CONFLICTS = 0, 1
+DONE, LEFT_OUT = 0, 1
+DEFAULT_DAYS = 30
 
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
         "results",
-        help="bring results of several machines together",
+        help="bring results of several machines together, and keep them small",
         description="Works on results trees: the folders that asv.conf.json calls results_dir.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _add_merge(actions)
+    _add_prune(actions)
+    return parser
+
+
+def _add_merge(actions):
     merge = actions.add_parser(
         "merge",
         help="add other results trees to this one",
@@ -29,24 +37,80 @@ def add_parser(subparsers):
     )
     merge.add_argument("trees", metavar="DIR", nargs="+", type=pathlib.Path, help="a results folder to add")
     arguments.add_results(merge)
-    return parser
+    merge.set_defaults(act=_merge)
+
+
+def _add_prune(actions):
+    prune = actions.add_parser(
+        "prune",
+        help="thin old samples to process medians, and migrate what an older asv wrote",
+        description="Of what is older than --keep-days each process keeps its median, in result files and journals, "
+        "and of a sidecar's records that say the same the newest stays. Verdicts stay what they are: they compare "
+        "process medians. Samples of `asv run` without a fixed repeat stay whole, since nothing says where one process "
+        "ends. Result files of an older asv are written in its current format. Doing it twice changes nothing the "
+        "second time. A machine that `bumps run` is measuring is left for another time.",
+        epilog="Example: python -m bumps results prune --keep-days 90 --dry-run. Exit status: 0 all was pruned, "
+        "1 something was left as it is, 2 wrong usage.",
+    )
+    prune.add_argument(
+        "--keep-days",
+        metavar="N",
+        type=float,
+        default=DEFAULT_DAYS,
+        help=f"keep every sample of so many days (default: {DEFAULT_DAYS})",
+    )
+    prune.add_argument("--dry-run", action="store_true", help="say what would become of it, write nothing")
+    arguments.add_results(prune)
+    prune.set_defaults(act=_prune)
 
 
 def run(args):
     config = arguments.config_of(args)
-    target = pathlib.Path(args.results or (config.results_dir if config else "results"))
+    folder = pathlib.Path(args.results or (config.results_dir if config else "results"))
+    if config and args.config and not args.results:
+        folder = pathlib.Path(args.config).parent / folder
+    return args.act(args, folder)
+
+
+def _merge(args, target: pathlib.Path) -> int:
     for tree in args.trees:
         if tree.resolve() == target.resolve():
             raise UserError(f"{tree} is the tree to add to; name another")
-    say = Console(highlight=False, soft_wrap=True).print
     left_out = False
     for tree in args.trees:
-        found = merging.merge(tree, target)
-        left_out = left_out or bool(found.conflicts)
-        for conflict in found.conflicts:
-            say(f"left out: {conflict}", markup=False)
-        say(
-            f"{tree}: {', '.join(found.machines) or 'no machine'}: {found.figures} figures, {found.files} files",
-            markup=False,
-        )
-    return CONFLICTS if left_out else MERGED
+        with arguments.working(f"merging {tree}"):
+            found = merging.merge(tree, target)
+        left_out = _say_merged(str(tree), found) or left_out
+    return LEFT_OUT if left_out else DONE
+
+
+def _say_merged(name: str, found: merging.Merged) -> bool:
+    """Print what a merge did; return whether something was left out."""
+    for conflict in found.conflicts:
+        _say(f"left out: {conflict}")
+    _say(f"{name}: {', '.join(found.machines) or 'no machine'}: {found.figures} figures, {found.files} files")
+    return bool(found.conflicts)
+
+
+def _prune(args, target: pathlib.Path) -> int:
+    if not target.is_dir():
+        raise UserError(f"there is no results folder {target}; name one with --results")
+    if not 0 <= args.keep_days < float("inf"):
+        raise UserError("--keep-days takes a number of days, 0 or more")
+    with arguments.working(f"pruning {target}"):
+        done = pruning.prune(target, args.keep_days, time.time(), args.dry_run)
+    for file, why in done.left:
+        _say(f"left as it is: {file}: {why}")
+    if done.whole:
+        _say(f"{done.whole} old figures keep their samples: nothing says where one process ends")
+    _say(
+        f"{target}: {done.before / 1e6:.1f} MB before, {done.after / 1e6:.1f} MB after; {done.thinned} files thinned, "
+        f"{done.migrated} migrated" + ("; nothing was written" if args.dry_run else "")
+    )
+    return LEFT_OUT if done.left else DONE
+
+
+def _say(text: str) -> None:
+    """Print a line in which whatever a file is called does nothing to a terminal."""
+    printable = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    Console(highlight=False, soft_wrap=True).print(printable, markup=False)
