@@ -154,13 +154,15 @@ def _read_thinned(path: pathlib.Path, found: Journals) -> None:
 
 
 def _read_session(path: pathlib.Path, found: Journals) -> list:
-    session, processes = path.stem, []
+    session, items, processes = path.stem, [], []
     for record in records(path):
         if record["record"] == "session":
             session = str(record.get("id") or session)
             versions = record.get("versions")
             found.versions[session] = versions if isinstance(versions, dict) else {}
             found.commits[session] = str(record.get("commit") or "")
+        elif record["record"] == "items" and isinstance(record.get("items"), list):
+            items = record["items"]
         elif record["record"] == "process" and isinstance(record.get("entries"), list):
             disturbed = record.get("disturbed")
             process = Process(
@@ -172,8 +174,25 @@ def _read_session(path: pathlib.Path, found: Journals) -> list:
                 ended=seconds(record.get("ended")),
                 disturbed=tuple(map(str, disturbed)) if isinstance(disturbed, list) else (),
             )
-            processes.append((process, [entry for given in record["entries"] if (entry := _entry(process, given))]))
+            entries = [entry for given in record["entries"] if (entry := _entry(process, given))]
+            entries += [
+                (item[0], item[1], Entry(process, 1, digest([median]), median))
+                for item, median in unpacked(items, record)
+            ]
+            processes.append((process, entries))
     return processes
+
+
+def unpacked(items: list, record: dict) -> Iterator[tuple[list, float]]:
+    """Yield (item, median) of a process whose session a prune packed: item is [benchmark, index, number]."""
+    medians = record.get("medians")
+    for pair in medians if isinstance(medians, list) else ():
+        if not isinstance(pair, list) or len(pair) != 2 or not are_numbers(pair):
+            continue
+        number, median = pair
+        item = items[number] if type(number) is int and 0 <= number < len(items) else None
+        if isinstance(item, list) and len(item) == 3 and isinstance(item[0], str) and type(item[1]) is int:
+            yield item, median
 
 
 def _integer(value: object) -> int:

@@ -252,21 +252,17 @@ def _bring_lines(source: pathlib.Path, target: pathlib.Path, found: Merged) -> N
 
 
 def _bring_journal(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
-    """Bring a session's journal, or what the longer of two states of it has besides."""
+    """Bring a session's journal, or the longer of two states of it."""
     lines, known = _whole_lines(source), _whole_lines(target) if target.exists() else []
-    shared = min(len(lines), len(known))
-    if _thinned(lines[:shared]) != _thinned(known[:shared]):
+    brought, had = thinning.journal_statements(lines), thinning.journal_statements(known)
+    shared = min(len(brought), len(had))
+    if brought[:shared] != had[:shared]:
         found.conflicts.append(f"{source}: another session has this name; not taken")
-    elif len(lines) > shared:
-        files.write_whole(target, b"".join([*known, *lines[shared:]]))
+    elif len(brought) > shared:
+        files.write_whole(target, b"".join(lines))
         found.files += 1
 
 
 def _whole_lines(path: pathlib.Path) -> list[bytes]:
     """Return a journal's lines without a last one that a kill cut short."""
     return [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
-
-
-def _thinned(lines: list[bytes]) -> list[bytes]:
-    """Return a journal's lines as a prune would leave them, so that one that was pruned is recognised."""
-    return [thinning.journal_line(line.rstrip(b"\n")) for line in lines]

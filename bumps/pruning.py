@@ -23,6 +23,7 @@ from bumps.journals import THINNED, Journals
 RESULT_FILE = re.compile(r"([0-9a-f]+)-(.+)\.json", re.IGNORECASE)
 IN_SESSIONS = f"{SESSIONS}/*.jsonl"
 DAY = 86400.0
+COMPACT = (",", ":")
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Pruned:
 
 
 def prune(results_dir: pathlib.Path, days: float, now: float, dry_run: bool = False) -> Pruned:
-    """Thin what is older than `days` at `now` (seconds since the epoch), and migrate what an older asv wrote.
+    """Thin samples that are older than `days` at `now` (seconds since the epoch), and migrate what an older asv wrote.
 
     A machine that is being measured is left for another time. A dry run writes nothing. Raises OSError.
     """
@@ -166,12 +167,11 @@ class _Machine:
         if None in ended or max(ended, default=self._before) >= self._before:
             return lines
         # A last line that was cut short stays as it is: whoever takes the session up removes it.
-        return [
-            thinning.journal_line(line.removesuffix(b"\n")) + b"\n" if line.endswith(b"\n") else line for line in lines
-        ]
+        whole = [line[:-1] for line in lines if line.endswith(b"\n")]
+        return [*(line + b"\n" for line in thinning.journal_lines(whole)), *lines[len(whole) :]]
 
     def _thin_sidecar(self, lines: list[bytes]) -> list[bytes]:
-        return thinning.sidecar_lines(lines, self._before, self._spans)
+        return thinning.sidecar_lines(lines, self._spans)
 
     def _prune_results(self, path: pathlib.Path) -> None:
         raw = self._read(path)
@@ -193,7 +193,7 @@ class _Machine:
         self._done.thinned += runs is not None
         self._done.migrated += migrated
         current["version"] = results.ASV_FORMAT
-        self._write(path, len(raw), json.dumps(current).encode())
+        self._write(path, len(raw), json.dumps(current, separators=COMPACT).encode())
         if migrated:
             self._rename(path)
 

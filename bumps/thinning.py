@@ -22,25 +22,103 @@ def samples(whole: Sequence[float], pieces: Sequence[Piece], is_old: Callable[[P
     return thinned
 
 
-def journal_line(line: bytes) -> bytes:
-    """Return a journal's line with the median of each entry in place of its samples; other lines as they are."""
-    record = record_of(line)
-    if record is None or record.get("record") != "process" or not isinstance(record.get("entries"), list):
+def journal_lines(lines: Sequence[bytes]) -> list[bytes]:
+    """Return a journal in which each process's median stands for its samples.
+
+    One that is finished, which nobody takes up again, is packed besides: its items stand once, in an `items` record,
+    and its processes have `medians` of them (docs/architecture.md).
+    """
+    told = [record_of(line) for line in lines]
+    kinds = [record.get("record") if record else None for record in told]
+    if "items" in kinds:
+        return list(lines)
+    if kinds[:1] != ["session"] or "finished" not in kinds or not isinstance(told[0].get("plan", {}), dict):
+        return [_shortened(line, record) for line, record in zip(lines, told, strict=True)]
+    items: dict[tuple, int] = {}
+    kept = [_packed(line, record, items) for line, record in zip(lines[1:], told[1:], strict=True)]
+    head = {**told[0], "plan": {name: value for name, value in told[0].get("plan", {}).items() if name != "selection"}}
+    return [_line(head), _line({"record": "items", "items": [list(item) for item in items]}), *kept]
+
+
+def journal_statements(lines: Sequence[bytes]) -> list[str]:
+    """Return what a journal says, one statement a record, alike for whole, thinned and packed ones."""
+    items, found = [], []
+    for line in lines:
+        record = record_of(line)
+        kind = record.get("record") if record else None
+        if kind == "items":
+            items = record.get("items") or []
+        elif kind == "session":
+            names = ("id", "commit", "started", "seed", "versions")
+            found.append(json.dumps([record.get(name) for name in names], sort_keys=True))
+        elif kind == "process":
+            known = {name: value for name, value in record.items() if name not in ("entries", "medians")}
+            told = [
+                [entry["benchmark"], entry["index"], entry.get("number"), median]
+                for entry in _entries(record)
+                if (median := _median(entry)) is not None
+            ]
+            told += [[*item, median] for item, median in journals.unpacked(items, record)]
+            others = [entry for entry in _entries(record) if _median(entry) is None]
+            found.append(json.dumps([known, sorted(told, key=repr), others], sort_keys=True))
+        elif line.strip():
+            found.append(line.decode(errors="replace").strip())
+    return found
+
+
+def _entries(record: dict) -> list:
+    entries = record.get("entries")
+    return entries if isinstance(entries, list) else []
+
+
+def _median(entry: object) -> float | None:
+    """Return the median of an entry's samples; None of one that is not as `bumps run` writes it, or has none."""
+    if (
+        not isinstance(entry, dict)
+        or not isinstance(entry.get("benchmark"), str)
+        or type(entry.get("index")) is not int
+    ):
+        return None
+    values = entry.get("samples")
+    return statistics.median(values) if values and journals.are_numbers(values) else None
+
+
+def _shortened(line: bytes, record: dict | None) -> bytes:
+    if record is None or record.get("record") != "process":
         return line
     shortened = False
-    for entry in record["entries"]:
-        values = entry.get("samples") if isinstance(entry, dict) else None
-        if values and journals.are_numbers(values) and len(values) > 1:
-            entry["samples"] = [statistics.median(values)]
+    for entry in _entries(record):
+        median = _median(entry)
+        if median is not None and len(entry["samples"]) > 1:
+            entry["samples"] = [median]
             shortened = True
-    return json.dumps(record, allow_nan=True).encode() if shortened else line
+    return _line(record) if shortened else line
 
 
-def sidecar_lines(lines: Sequence[bytes], before: float, spans: Iterable[tuple[float, float]]) -> list[bytes]:
-    """Return the lines of a sidecar that stay: all since `before` (seconds since the epoch), and of the older ones the
-    newest of those that say the same.
+def _packed(line: bytes, record: dict | None, items: dict[tuple, int]) -> bytes:
+    """Return a process's record with numbers of items, which are added to `items`, in place of entries."""
+    if record is None or record.get("record") != "process":
+        return line
+    others, medians = [], []
+    for entry in _entries(record):
+        median = _median(entry)
+        if median is None:
+            others.append(entry)
+        else:
+            item = entry["benchmark"], entry["index"], entry.get("number")
+            medians.append([items.setdefault(item, len(items)), median])
+    return _line({**record, "entries": others, "medians": medians})
 
-    `spans` are when journalled processes began and ended: the sidecar alone knows the times of all others.
+
+def _line(record: dict) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def sidecar_lines(lines: Sequence[bytes], spans: Iterable[tuple[float, float]]) -> list[bytes]:
+    """Return the lines of a sidecar that stay: of those that say the same the newest.
+
+    `spans` are when journalled processes began and ended, in seconds since the epoch: of all other processes the
+    sidecar alone knows the times.
     """
     ordered = sorted(spans)
     kept, said = [], set()
@@ -48,8 +126,7 @@ def sidecar_lines(lines: Sequence[bytes], before: float, spans: Iterable[tuple[f
         record = record_of(line)
         identity = None if record is None else _identity(record, ordered)
         if identity is not None:
-            time = journals.seconds(record.get("time"))
-            if identity in said and time is not None and time < before:
+            if identity in said:
                 continue
             said.add(identity)
         kept.append(line)

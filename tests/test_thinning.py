@@ -48,25 +48,78 @@ def test_medians_stand_for_old_processes_alone():
     assert thinning.samples([1.0, 3.0, 5.0, 6.0, 7.0], pieces, lambda piece: piece.entry is A) == [2.0, 5.0, 6.0, 7.0]
 
 
-def test_a_process_record_keeps_everything_but_the_samples():
-    line = json.dumps(
-        {
-            "record": "process",
-            "env_name": "row",
-            "entries": [
-                {"benchmark": "a", "index": 0, "samples": [1.0, 2.0, 4.0], "number": 1},
-                {"benchmark": "b", "index": 0, "samples": [40], "number": None},
-                {"benchmark": "c", "index": 0, "status": "failed", "reason": "no"},
-            ],
-        }
-    ).encode()
-    thinned = thinning.journal_line(line)
-    assert json.loads(thinned)["entries"] == [
-        {"benchmark": "a", "index": 0, "samples": [2.0], "number": 1},
-        {"benchmark": "b", "index": 0, "samples": [40], "number": None},
+HEAD = {"record": "session", "id": "s1", "schema": 1, "plan": {"framework": "jax", "selection": {"row": [["a", 0]]}}}
+PROCESS_RECORD = {
+    "record": "process",
+    "env_name": "row",
+    "round": 0,
+    "started": iso(EPOCH),
+    "ended": iso(EPOCH + 5),
+    "entries": [
+        {"benchmark": "a", "index": 0, "seconds": 2.5, "samples": [1.0, 2.0, 4.0], "number": 1},
         {"benchmark": "c", "index": 0, "status": "failed", "reason": "no"},
+        {"benchmark": "b", "index": 3, "seconds": 0.5, "samples": [40], "number": None},
+    ],
+}
+FINISHED = {"record": "finished", "ended": iso(EPOCH + 9)}
+
+
+def lines_of(*records):
+    return [json.dumps(record).encode() for record in records]
+
+
+def test_an_unfinished_session_keeps_everything_but_the_samples():
+    lines = lines_of(HEAD, PROCESS_RECORD)
+    thinned = thinning.journal_lines(lines)
+    assert thinned[0] == lines[0]
+    assert json.loads(thinned[1])["entries"] == [
+        {"benchmark": "a", "index": 0, "seconds": 2.5, "samples": [2.0], "number": 1},
+        {"benchmark": "c", "index": 0, "status": "failed", "reason": "no"},
+        {"benchmark": "b", "index": 3, "seconds": 0.5, "samples": [40], "number": None},
     ]
-    assert thinning.journal_line(thinned) == thinned
+    assert thinning.journal_lines(thinned) == thinned
+
+
+def test_a_finished_session_is_packed_and_read_the_same(tmp_path):
+    lines = lines_of(HEAD, PROCESS_RECORD, {**PROCESS_RECORD, "round": 1}, FINISHED)
+    packed = thinning.journal_lines(lines)
+    records = [json.loads(line) for line in packed]
+    assert records[0]["plan"] == {"framework": "jax"}
+    assert records[1] == {"record": "items", "items": [["a", 0, 1], ["b", 3, None]]}
+    for record in records[2:4]:
+        assert record["medians"] == [[0, 2.0], [1, 40]]
+        assert record["entries"] == [{"benchmark": "c", "index": 0, "status": "failed", "reason": "no"}]
+    assert records[4] == FINISHED
+    assert thinning.journal_lines(packed) == packed
+    found = []
+    for name, content in (("whole", lines), ("packed", packed)):
+        path = tmp_path / name / "sessions" / "s1.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"\n".join(content))
+        read = journals.read(tmp_path / name)
+        found.append(
+            {key: [(each.process, each.median, each.reason) for each in read.entries[key]] for key in read.entries}
+        )
+    assert found[0] == found[1]
+    assert sorted(found[0]) == [("row", "a", 0), ("row", "b", 3), ("row", "c", 0)]
+
+
+def test_a_journal_says_the_same_whole_thinned_and_packed():
+    whole = lines_of(HEAD, PROCESS_RECORD, FINISHED)
+    assert len(thinning.journal_statements(whole)) == 3
+    assert thinning.journal_statements(thinning.journal_lines(whole)) == thinning.journal_statements(whole)
+    thinned = thinning.journal_lines(whole[:2])
+    assert thinning.journal_statements(thinned) == thinning.journal_statements(whole)[:2]
+    other = {**PROCESS_RECORD, "entries": [{**PROCESS_RECORD["entries"][0], "samples": [1.0, 2.5, 4.0]}]}
+    assert thinning.journal_statements(lines_of(HEAD, other, FINISHED)) != thinning.journal_statements(whole)
+
+
+@pytest.mark.parametrize(
+    "medians", [None, 7, [7], [[0]], [["a", 1.0]], [[-1, 1.0]], [[5, 1.0]], [[0, None]], [[True, 1]]]
+)
+@pytest.mark.parametrize("items", [[], [None], [["a"]], [[7, 0, 1]], [["a", "0", 1]]])
+def test_malformed_packed_records_say_nothing(medians, items):
+    assert list(journals.unpacked(items, {"record": "process", "medians": medians})) == []
 
 
 @pytest.mark.parametrize(
@@ -84,16 +137,18 @@ def test_a_process_record_keeps_everything_but_the_samples():
     ],
 )
 def test_lines_of_other_kinds_stay_as_they_are(line):
-    assert thinning.journal_line(line) == line
-    assert thinning.sidecar_lines([line], EPOCH, []) == [line]
+    assert thinning.journal_lines([line]) == [line]
+    assert thinning.journal_lines([*lines_of(HEAD), line, *lines_of(FINISHED)])[-1] == lines_of(FINISHED)[0]
+    assert thinning.sidecar_lines([line], []) == [line]
+    thinning.journal_statements([line])
 
 
 def sidecar(*records):
     return [json.dumps({"time": iso(EPOCH + second), **record}).encode() for second, record in enumerate(records)]
 
 
-def kept(lines, before=EPOCH + 100, spans=()):
-    stay = thinning.sidecar_lines(lines, before, spans)
+def kept(lines, spans=()):
+    stay = thinning.sidecar_lines(lines, spans)
     return [number for number, line in enumerate(lines) if line in stay]
 
 
@@ -102,11 +157,9 @@ TELEMETRY = {"record": "telemetry", "benchmark": "b", "params": ["x"], "disturbe
 COST = {"record": "cost", "benchmark": "b", "params": ["x"], "setup_seconds": 1.0}
 
 
-def test_of_old_records_that_say_the_same_the_newest_stays():
+def test_of_records_that_say_the_same_the_newest_stays():
     lines = sidecar(AUDIT, {**AUDIT, "version": "2"}, {**AUDIT, "outcome": "elided"}, {**AUDIT, "params": ["y"]})
     assert kept(lines) == [1, 2, 3]
-    assert kept(lines, before=EPOCH) == [0, 1, 2, 3]
-    assert kept(lines, before=EPOCH + 0.5) == [1, 2, 3]
 
 
 def test_what_changes_verdicts_stays():

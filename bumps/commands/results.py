@@ -1,16 +1,18 @@
 """python -m bumps results: bring results of several machines together, and keep them small."""
 
+import json
 import pathlib
+import subprocess
 import time
 
 from asv.util import UserError
 from rich.console import Console
 
-from bumps import merging, pruning
+from bumps import importing, merging, pruning
 from bumps.commands import arguments
 
 DONE, LEFT_OUT = 0, 1
-DEFAULT_DAYS = 30
+DEFAULT_DAYS = 7
 
 
 def add_parser(subparsers):
@@ -21,6 +23,7 @@ def add_parser(subparsers):
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_merge(actions)
+    _add_import(actions)
     _add_prune(actions)
     return parser
 
@@ -38,6 +41,23 @@ def _add_merge(actions):
     merge.add_argument("trees", metavar="DIR", nargs="+", type=pathlib.Path, help="a results folder to add")
     arguments.add_results(merge)
     merge.set_defaults(act=_merge)
+
+
+def _add_import(actions):
+    take = actions.add_parser(
+        "import",
+        help="add one file that somebody sent",
+        description="Takes a result file of asv's (results/MACHINE/COMMIT-ROW.json), or a zip or tar file of a results "
+        "folder, as mailed in or attached to a pull request. All of it is checked before anything is taken: formats, "
+        "numbers, sizes, names. Nothing in it is run or loaded. Its machine is shown under its own name, made safe.",
+        epilog="Examples: python -m bumps results import 0123abcd-pinned-py3.12-jax0.9.2.json; python -m bumps results "
+        "import results.zip --machine alices-workstation. Exit status: 0 all was taken, 1 something was left out, "
+        "2 refused.",
+    )
+    take.add_argument("file", metavar="FILE", type=pathlib.Path, help="a result file, or a packed results folder")
+    take.add_argument("--machine", metavar="NAME", help="the name to store it under (default: the file's own)")
+    arguments.add_results(take)
+    take.set_defaults(act=_import)
 
 
 def _add_prune(actions):
@@ -82,6 +102,38 @@ def _merge(args, target: pathlib.Path) -> int:
             found = merging.merge(tree, target)
         left_out = _say_merged(str(tree), found) or left_out
     return LEFT_OUT if left_out else DONE
+
+
+def _import(args, target: pathlib.Path) -> int:
+    with arguments.working(f"reading {args.file}"):
+        found = importing.take(args.file, target, args.machine)
+    for commit in sorted(found.commits):
+        if not _is_known(commit):
+            _say(f"commit {commit[:12]} is not in this repository: asv's own pages leave its figures out")
+    unknown = found.benchmarks - _suite(target)
+    if unknown:
+        _say(
+            f"{len(unknown)} of its {len(found.benchmarks)} benchmarks are none of this suite's: {min(unknown)[:100]} …"
+        )
+    left_out = _say_merged(str(args.file), found.merged)
+    if left_out and not found.merged.machines:
+        _say("store it under another name with --machine NAME")
+    return LEFT_OUT if left_out else DONE
+
+
+def _is_known(commit: str) -> bool:
+    try:
+        done = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True, check=False)
+    except FileNotFoundError:
+        return True
+    return done.returncode == 0
+
+
+def _suite(target: pathlib.Path) -> set[str]:
+    try:
+        return set(json.loads((target / merging.SUITE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return set()
 
 
 def _say_merged(name: str, found: merging.Merged) -> bool:
