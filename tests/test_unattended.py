@@ -234,10 +234,17 @@ def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
     (checkout / "tools").mkdir()
     shutil.copy(REPOSITORY / "tools" / "keep_results.sh", checkout / "tools")
     git(checkout, "add", ".")
+    (checkout / ".venv").symlink_to(pathlib.Path(sys.executable).parent.parent)
+    (checkout / "bumps").symlink_to(REPOSITORY / "bumps")
     git(checkout, "commit", "--quiet", "--message", "main")
     box = tmp_path / "incoming" / "box"
     box.mkdir(parents=True)
     (box / "run.sh").write_text("exit 1")
+    (box / "sessions").mkdir()
+    samples = [{"benchmark": "b", "index": 0, "samples": [1.0, 2.0, 4.0], "number": 1}]
+    times = {"started": "2024-01-01T00:00:00+00:00", "ended": "2024-01-01T00:00:05+00:00"}
+    session = ({"record": "session"}, {"record": "process", **times, "entries": samples}, {"record": "finished"})
+    (box / "sessions" / "s.jsonl").write_text("".join(json.dumps(each) + "\n" for each in session))
     for row, records in (("1", '{"a": 1}\n{"cut": '), ("2", '{"a": 1}\n{"b": 2}\n'), ("2", '{"b": 2}\n')):
         (box / "0-row.json").write_text(row)
         (box / "row.jsonl").write_text(records)
@@ -245,9 +252,14 @@ def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
     assert git(checkout, "ls-tree", "-r", "--name-only", "origin/results").split() == [
         "results/box/0-row.json",
         "results/box/row.jsonl",
+        "results/box/sessions/s.jsonl",
     ]
     assert git(checkout, "show", "origin/results:results/box/0-row.json") == "2"
     assert git(checkout, "show", "origin/results:results/box/row.jsonl") == '{"a": 1}\n{"cut": \n{"b": 2}\n'
+    # Pruned, and not brought a second time.
+    kept = git(checkout, "show", "origin/results:results/box/sessions/s.jsonl").splitlines()
+    assert [json.loads(line)["record"] for line in kept] == ["session", "items", "process", "finished"]
+    assert json.loads(kept[2])["medians"] == [[0, 2.0]]
     assert git(checkout, "log", "--format=%s", "origin/results").split() == ["Results", "Results"]
     assert git(checkout, "worktree", "list").count("\n") == 1
 
