@@ -1,6 +1,7 @@
 """A prune: smaller and up to date, and every verdict what it was."""
 
 import fcntl
+import importlib.util
 import json
 import os
 import pathlib
@@ -220,3 +221,23 @@ def test_wrong_usage_is_one_line(tmp_path):
     for days in ("-1", "nan", "inf"):
         done = command(tmp_path, f"--keep-days={days}")
         assert (done.returncode, done.stderr) == (2, "bumps: --keep-days takes a number of days, 0 or more\n")
+
+
+def test_a_year_of_nights_stays_under_200_mb(tmp_path):
+    spec = importlib.util.spec_from_file_location("year_of_nights", H200.parent / "tools" / "year_of_nights.py")
+    year_of_nights = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(year_of_nights)
+
+    def weights(nights):
+        """Bytes of so many nights, the suite changing every third: when all are new, and when all are old."""
+        end = year_of_nights.write(tmp_path / str(nights), nights, 3)
+        new = pruning.prune(tmp_path / str(nights), 365, end)
+        old = pruning.prune(tmp_path / str(nights), 0, end)
+        assert new.left == old.left == []
+        return new.after, old.after
+
+    short, long = weights(3), weights(6)
+    new, old = ((more - less) / 3 for less, more in zip(short, long, strict=True))
+    once = long[1] - 6 * old
+    # `results prune` keeps seven days whole. A year that tools/year_of_nights.py writes out in full agrees.
+    assert 50e6 < once + 7 * new + 358 * old < 200e6
