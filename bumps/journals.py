@@ -66,6 +66,11 @@ class Journals:
         """Return the entries of a key (as in `entries`) at a commit and of a benchmark's version."""
         return [entry for entry in self.entries.get(key, ()) if self._belongs(entry, key[1], commit, version)]
 
+    def spans(self) -> list[tuple[float, float]]:
+        """Return when the processes began and ended, in seconds since the epoch."""
+        processes = {entry.process for entries in self.entries.values() for entry in entries}
+        return [(each.started, each.ended) for each in processes if each.started and each.ended]
+
     def _belongs(self, entry: Entry, benchmark: str, commit: str, version: str | None) -> bool:
         session = entry.process.session
         known = self.versions.get(session, {}).get(benchmark)

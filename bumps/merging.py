@@ -42,11 +42,12 @@ class Merged:
     conflicts: list[str] = field(default_factory=list)
 
 
-def merge(source: pathlib.Path, target: pathlib.Path) -> Merged:
+def merge(source: pathlib.Path, target: pathlib.Path, replace: bool = False) -> Merged:
     """Add a results tree to another. Doing it twice adds nothing the second time.
 
-    The same row at the same commit: samples that are not here yet are appended. Raises UserError when the source holds
-    no machine's results, and OSError when the target cannot be written.
+    The same row at the same commit: samples that are not here yet are appended. With `replace` they take the place of
+    those that are here, as a new session's do where it is measured, and so does the list of benchmarks. Raises
+    UserError when the source holds no machine's results, and OSError when the target cannot be written.
     """
     found = Merged()
     folders = list(_machines(source))
@@ -54,9 +55,9 @@ def merge(source: pathlib.Path, target: pathlib.Path) -> Merged:
         raise UserError(f"{source} holds no machine's results (a folder with {MACHINE})")
     target.mkdir(parents=True, exist_ok=True)
     with writer.exclusive(target):
-        _bring_suite(source / SUITE, target / SUITE, found)
+        _bring_suite(source / SUITE, target / SUITE, replace, found)
         for folder in folders:
-            _bring_machine(folder, target, found)
+            _bring_machine(folder, target, replace, found)
     return found
 
 
@@ -66,6 +67,10 @@ class _Tree:
     def __init__(self, folder: pathlib.Path):
         self._journals: Journals = journals.read(folder)
         self._suite = _json(folder.parent / SUITE) or {}
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        return self._journals.spans()
 
     def medians(self, results: Results, name: str, index: int) -> list[float] | None:
         """Return the process medians of a figure, None where nothing tells one process from the next."""
@@ -109,14 +114,17 @@ def _machines(source: pathlib.Path) -> Iterator[pathlib.Path]:
             yield folder
 
 
-def _bring_suite(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
-    """Bring the list of benchmarks where there is none: a list that is here describes the suite that is here."""
-    if not target.exists() and _is_file(source) and _json(source) is not None:
-        files.write_whole(target, source.read_bytes())
+def _bring_suite(source: pathlib.Path, target: pathlib.Path, replace: bool, found: Merged) -> None:
+    """Bring the list of benchmarks where there is none, or a newer one is brought: else it describes the suite here."""
+    if not _is_file(source) or _json(source) is None:
+        return
+    content = source.read_bytes()
+    if not target.exists() or (replace and target.read_bytes() != content):
+        files.write_whole(target, content)
         found.files += 1
 
 
-def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
+def _bring_machine(folder: pathlib.Path, target: pathlib.Path, replace: bool, found: Merged) -> None:
     here = target / folder.name
     brought, known = _json(folder / MACHINE), _json(here / MACHINE) if here.exists() else None
     if brought is None:
@@ -129,7 +137,8 @@ def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) ->
         return
     (here / SESSIONS).mkdir(parents=True, exist_ok=True)
     found.machines.append(folder.name)
-    processes = Processes(_Tree(folder), _Tree(here))
+    there_tree, here_tree = _Tree(folder), _Tree(here)
+    processes = Processes(there_tree, here_tree)
     if known is None:
         files.write_whole(here / MACHINE, (folder / MACHINE).read_bytes())
         found.files += 1
@@ -137,9 +146,9 @@ def _bring_machine(folder: pathlib.Path, target: pathlib.Path, found: Merged) ->
         if not _is_file(file) or file.name == MACHINE:
             continue
         if file.suffix == ".json":
-            _bring_results(file, target, processes, found)
+            _bring_results(file, target, processes, replace, found)
         elif file.suffix == ".jsonl":
-            _bring_lines(file, here / file.name, found)
+            _bring_lines(file, here / file.name, [*there_tree.spans, *here_tree.spans], found)
     sessions = folder / SESSIONS
     if sessions.is_dir() and not sessions.is_symlink():
         for file in sorted(sessions.glob("*.jsonl")):
@@ -155,7 +164,9 @@ def _json(path: pathlib.Path) -> dict | None:
     return content if isinstance(content, dict) else None
 
 
-def _bring_results(file: pathlib.Path, target: pathlib.Path, processes: Processes, found: Merged) -> None:
+def _bring_results(
+    file: pathlib.Path, target: pathlib.Path, processes: Processes, replace: bool, found: Merged
+) -> None:
     try:
         brought = Results.load(str(file))
         if brought.params.get("machine") != file.parent.name:
@@ -173,7 +184,10 @@ def _bring_results(file: pathlib.Path, target: pathlib.Path, processes: Processe
         return
     added = 0
     for name in sorted(brought.get_all_result_keys()):
-        count, conflict = merge_benchmark(known, brought, name, processes.hold)
+        if replace:
+            count, conflict = replace_benchmark(known, brought, name, processes.hold), None
+        else:
+            count, conflict = merge_benchmark(known, brought, name, processes.hold)
         added += count
         if conflict:
             found.conflicts.append(f"{file}: {name}: {conflict}")
@@ -192,10 +206,7 @@ def merge_benchmark(
     lengthened, why some were left as they are). Pure.
     """
     if name not in known.get_all_result_keys():
-        known._results[name] = brought._results[name]
-        for table in TABLES:
-            if name in getattr(brought, table):
-                getattr(known, table)[name] = getattr(brought, table)[name]
+        _take(known, brought, name)
         return 1, None
     versions = known.benchmark_version.get(name), brought.benchmark_version.get(name)
     if versions[0] != versions[1]:
@@ -231,6 +242,42 @@ def merge_benchmark(
     return len(chosen), f"{unlike} values differ and have no samples to add" if unlike else None
 
 
+def replace_benchmark(
+    known: Results, brought: Results, name: str, hold: Callable[[Results, Results, str, int], bool]
+) -> int:
+    """Put one benchmark of asv's results in the place of what others of the same row and commit say of it.
+
+    `hold` as in `merge_benchmark`: what is there already, if only as a prune left it, stays. Returns how many
+    benchmarks changed, 0 or 1. Pure.
+    """
+    if name in known.get_all_result_keys():
+        params = brought.get_result_params(name)
+        same = (
+            known.benchmark_version.get(name) == brought.benchmark_version.get(name)
+            and params == known.get_result_params(name)
+            and all(hold(known, brought, name, index) for index in range(len(brought.get_result_value(name, params))))
+        )
+        if same and _without_samples(known, name) == _without_samples(brought, name):
+            return 0
+    _take(known, brought, name)
+    return 1
+
+
+def _without_samples(results: Results, name: str) -> str:
+    """Return the values of those figures of which no samples were kept; NaN is like NaN."""
+    params = results.get_result_params(name)
+    pairs = zip(results.get_result_value(name, params), results.get_result_samples(name, params), strict=True)
+    return repr([value for value, samples in pairs if not samples])
+
+
+def _take(known: Results, brought: Results, name: str) -> None:
+    known._results[name] = brought._results[name]
+    for table in TABLES:
+        getattr(known, table).pop(name, None)
+        if name in getattr(brought, table):
+            getattr(known, table)[name] = getattr(brought, table)[name]
+
+
 def _time(milliseconds: float | None) -> datetime | None:
     return None if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, UTC)
 
@@ -240,14 +287,12 @@ def _contains(samples: list[float], part: list[float]) -> bool:
     return any(samples[start : start + len(part)] == part for start in range(len(samples) - len(part) + 1))
 
 
-def _bring_lines(source: pathlib.Path, target: pathlib.Path, found: Merged) -> None:
-    """Add the records that a sidecar does not have yet, in their order."""
-    had = target.read_bytes() if target.exists() else b""
-    lines = set(had.splitlines())
-    new = [line for line in dict.fromkeys(source.read_bytes().splitlines()) if line and line not in lines]
-    if new:
-        ended = had if not had or had.endswith(b"\n") else had + b"\n"
-        files.write_whole(target, ended + b"\n".join(new) + b"\n")
+def _bring_lines(source: pathlib.Path, target: pathlib.Path, spans: list[tuple[float, float]], found: Merged) -> None:
+    """Add the records of a sidecar that say something new here."""
+    had = target.read_bytes().splitlines() if target.exists() else []
+    lines = thinning.merged_lines(had, source.read_bytes().splitlines(), spans)
+    if lines != had:
+        files.write_whole(target, b"".join(line + b"\n" for line in lines))
         found.files += 1
 
 

@@ -104,8 +104,7 @@ class _Machine:
                 process = entry.process
                 ended = process.ended or process.started or float("inf")
                 self._ended[process.session] = max(ended, self._ended.get(process.session, 0.0))
-        processes = {entry.process for entries in self._journals.entries.values() for entry in entries}
-        self._spans = [(each.started, each.ended) for each in processes if each.started and each.ended]
+        self._spans = self._journals.spans()
 
     def prune(self) -> None:
         size = sum(

@@ -133,6 +133,30 @@ def sidecar_lines(lines: Sequence[bytes], spans: Iterable[tuple[float, float]]) 
     return kept[::-1]
 
 
+def merged_lines(had: Sequence[bytes], brought: Iterable[bytes], spans: Iterable[tuple[float, float]]) -> list[bytes]:
+    """Return a sidecar's lines with those that are brought and say something new, in the order of their times.
+
+    Every line of `had` stays. A brought line is left out where a newer one says the same, as `sidecar_lines` has it: a
+    prune may have taken it away here. Lines have no line ends.
+    """
+    known = set(had)
+    new = [line for line in dict.fromkeys(brought) if line.strip() and line not in known]
+    # Of two written at the same time the one that was here counts as the newer: a prune has chosen it.
+    together = [line for _, line in sorted([*_timed(new), *_timed(had)], key=lambda pair: pair[0])]
+    telling = set(sidecar_lines(together, spans))
+    return [line for line in together if line in known or line in telling]
+
+
+def _timed(lines: Iterable[bytes]) -> list[tuple[float, bytes]]:
+    """Return lines with their times; one that has none was written when the one before it was."""
+    time, found = float("-inf"), []
+    for line in lines:
+        own = journals.seconds((record_of(line) or {}).get("time"))
+        time = time if own is None else own
+        found.append((time, line))
+    return found
+
+
 def record_of(line: bytes) -> dict | None:
     """Return a line's record, None where it holds none."""
     try:

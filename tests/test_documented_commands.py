@@ -178,7 +178,8 @@ def test_setup_does_nothing_when_nothing_changed():
     if not stamp.exists() or not stamp.read_text().startswith(sum_of_tools.stdout.strip()):
         pytest.skip("the tools were installed otherwise; to do it now would take them away from the tests")
     before = stamp.stat().st_mtime_ns
-    done = subprocess.run(["make", "setup"], cwd=ROOT, capture_output=True, text=True, check=False)
+    command = ["make", "--no-print-directory", "setup"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (done.stdout, stamp.stat().st_mtime_ns) == ("", before)
 

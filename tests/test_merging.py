@@ -5,7 +5,18 @@ import subprocess
 import sys
 
 import pytest
-from archive import EPOCH, MACHINE, NAN, benchmark, samples_of, write_journal, write_row, write_sidecar, write_suite
+from archive import (
+    EPOCH,
+    MACHINE,
+    NAN,
+    benchmark,
+    iso,
+    samples_of,
+    write_journal,
+    write_row,
+    write_sidecar,
+    write_suite,
+)
 from asv.results import Results
 from asv.util import UserError
 
@@ -71,6 +82,21 @@ def test_a_benchmark_that_is_new_here_is_added_and_the_others_stay(tmp_path):
     assert samples(path) == [[1.0], [2.0]]
 
 
+def test_what_is_newer_replaces_what_is_here_once(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [3.0], [4.0], step={**STEP, "version": "2"})
+    (tmp_path / "there" / "benchmarks.json").write_text('{"version": 2}')
+    found = merging.merge(tmp_path / "there", tmp_path / "here", replace=True)
+    assert (found.figures, found.files, found.conflicts) == (1, 2, [])
+    assert samples(path) == [[3.0], [4.0]]
+    assert Results.load(str(path)).benchmark_version["chain.time_it"] == "2"
+    assert (tmp_path / "here" / "benchmarks.json").read_text() == '{"version": 2}'
+    before = path.read_bytes()
+    found = merging.merge(tmp_path / "there", tmp_path / "here", replace=True)
+    assert (found.figures, found.files, found.conflicts) == (0, 0, [])
+    assert path.read_bytes() == before
+
+
 def test_values_without_samples_that_differ_are_a_conflict(tmp_path):
     for folder, value in (("here", 40), ("there", 59)):
         write_suite(tmp_path / folder, [COUNT])
@@ -99,7 +125,11 @@ def test_sidecars_and_journals_grow_and_are_never_doubled(tmp_path):
     tree(tmp_path / "here", [1.0], [2.0])
     tree(tmp_path / "there", [1.0], [2.0])
     write_sidecar(tmp_path / "here", "row", [{"record": "status", "status": "failed"}])
-    write_sidecar(tmp_path / "there", "row", [{"record": "status", "status": "failed"}, {"record": "telemetry"}])
+    write_sidecar(
+        tmp_path / "there",
+        "row",
+        [{"record": "status", "status": "failed"}, {"record": "telemetry", "time": iso(EPOCH + 1)}],
+    )
     write_journal(tmp_path / "here", "s1", [])
     write_journal(tmp_path / "there", "s1", [("row", 0, 0, 1_700_000_000, [])])
     for _ in range(2):
@@ -193,3 +223,29 @@ def test_what_a_prune_left_of_samples_is_recognised(tmp_path):
     assert samples(path) == [[5.0, 6.0, *samples_of([8.0])], [7.0]]
     (row,) = Archive(tmp_path / "here").rows
     assert [figure.medians for found in row.figures.values() for figure in found] == [(5.0, 6.0, 8.0), (7.0,)]
+
+
+def test_records_that_a_prune_took_away_do_not_come_back(tmp_path):
+    audit = {"record": "audit", "benchmark": "chain.time_it", "params": ["'a'"], "audit": "work", "version": "1"}
+    first, second = ({**audit, "time": f"2026-01-01T00:00:0{second}+00:00"} for second in (1, 2))
+    for folder in ("here", "there"):
+        tree(tmp_path / folder, [1.0], [2.0])
+        write_sidecar(tmp_path / folder, "row", [first, second])
+    sidecar = tmp_path / "here/box/row.jsonl"
+    pruning.prune(tmp_path / "here", 30, EPOCH + 365 * 86400)
+    pruned = sidecar.read_text()
+    assert json.loads(pruned)["time"] == second["time"]
+    assert merging.merge(tmp_path / "there", tmp_path / "here").files == 0
+    assert sidecar.read_text() == pruned
+
+
+def test_brought_records_stand_where_their_times_put_them(tmp_path):
+    status = {"record": "status", "benchmark": "chain.time_it", "params": ["'a'"], "index": 0, "status": "failed"}
+    early, late = ({**status, "time": f"2026-01-0{day}T00:00:00+00:00", "reason": str(day)} for day in (1, 3))
+    between = {**status, "time": "2026-01-02T00:00:00+00:00", "status": "skipped"}
+    for folder, records in (("here", [early, late]), ("there", [between])):
+        tree(tmp_path / folder, [1.0], [2.0])
+        write_sidecar(tmp_path / folder, "row", records)
+    merging.merge(tmp_path / "there", tmp_path / "here")
+    lines = (tmp_path / "here/box/row.jsonl").read_text().splitlines()
+    assert [json.loads(line)["time"] for line in lines] == [each["time"] for each in (early, between, late)]

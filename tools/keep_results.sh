@@ -12,22 +12,8 @@ else
     git worktree add --quiet --force --detach --no-checkout "$kept"
     git -C "$kept" switch --quiet --orphan results
 fi
-# Result files, sidecars and journals; nothing else of an artifact is kept. Each night's records are of a checkout of its
-# own, so those of the nights before stay with them.
-while IFS= read -r -d '' file; do
-    target=$kept/results/$file
-    mkdir -p "$(dirname "$target")"
-    if [[ $file == */sessions/* && -f $target ]] && grep -q '"record": *"finished"' "$target"; then
-        # Nothing comes after that, and a prune may have packed it.
-        continue
-    elif [[ $file == *.jsonl && -f $target ]]; then
-        awk '!seen[$0]++' "$target" "$incoming/$file" > "$target.part"
-        mv "$target.part" "$target"
-    else
-        cp "$incoming/$file" "$target"
-    fi
-done < <(find "$incoming" -type f \( -name '*.json' -o -name '*.jsonl' \) -printf '%P\0')
-# Its status is 1 where a file was left as it is: such a file is kept all the same.
+# Status 1 says that something was left out or left as it was: the rest is kept all the same.
+.venv/bin/python -m bumps results merge --replace "$incoming" --results "$kept/results" || [ $? = 1 ]
 .venv/bin/python -m bumps results prune --results "$kept/results" || [ $? = 1 ]
 rm -f "$kept/results/.writing.lock"
 git -C "$kept" add results

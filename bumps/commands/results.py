@@ -39,6 +39,11 @@ def _add_merge(actions):
         "1 something was left out, 2 wrong usage.",
     )
     merge.add_argument("trees", metavar="DIR", nargs="+", type=pathlib.Path, help="a results folder to add")
+    merge.add_argument(
+        "--replace",
+        action="store_true",
+        help="what is added is newer: its figures of the same row and commit take the place of those that are here",
+    )
     arguments.add_results(merge)
     merge.set_defaults(act=_merge)
 
@@ -99,7 +104,7 @@ def _merge(args, target: pathlib.Path) -> int:
     left_out = False
     for tree in args.trees:
         with arguments.working(f"merging {tree}"):
-            found = merging.merge(tree, target)
+            found = merging.merge(tree, target, args.replace)
         left_out = _say_merged(str(tree), found) or left_out
     return LEFT_OUT if left_out else DONE
 
