@@ -19,6 +19,7 @@ import urllib.request
 
 import pytest
 import yaml
+from archive import EPOCH, benchmark, iso, samples_of, write_journal, write_row, write_sidecar, write_suite
 from recording_gh import RecordingGh
 from row_project import PYTHON, REPOSITORY
 
@@ -237,29 +238,45 @@ def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
     (checkout / ".venv").symlink_to(pathlib.Path(sys.executable).parent.parent)
     (checkout / "bumps").symlink_to(REPOSITORY / "bumps")
     git(checkout, "commit", "--quiet", "--message", "main")
-    box = tmp_path / "incoming" / "box"
-    box.mkdir(parents=True)
-    (box / "run.sh").write_text("exit 1")
-    (box / "sessions").mkdir()
-    samples = [{"benchmark": "b", "index": 0, "samples": [1.0, 2.0, 4.0], "number": 1}]
-    times = {"started": "2024-01-01T00:00:00+00:00", "ended": "2024-01-01T00:00:05+00:00"}
-    session = ({"record": "session"}, {"record": "process", **times, "entries": samples}, {"record": "finished"})
-    (box / "sessions" / "s.jsonl").write_text("".join(json.dumps(each) + "\n" for each in session))
-    for row, records in (("1", '{"a": 1}\n{"cut": '), ("2", '{"a": 1}\n{"b": 2}\n'), ("2", '{"b": 2}\n')):
-        (box / "0-row.json").write_text(row)
-        (box / "row.jsonl").write_text(records)
-        subprocess.run(["tools/keep_results.sh", box.parent], cwd=checkout, check=True, capture_output=True)
+    step = benchmark("b.time_it")
+    # All of a night is old: its journal is packed and its samples are thinned when it is kept.
+    for night, medians in (("first", [2.0]), ("second", [3.0]), ("second", [3.0])):
+        incoming = tmp_path / "incoming"
+        shutil.rmtree(incoming, ignore_errors=True)
+        write_suite(incoming, [step])
+        path, env_name = write_row(incoming, {"jax": NEW}, [(step, [samples_of(medians)])])
+        entry = {"benchmark": "b.time_it", "index": 0, "samples": samples_of(medians), "number": 1}
+        write_journal(incoming, night, [(env_name, 0, 0, EPOCH, [entry])])
+        with open(incoming / "box" / "sessions" / f"{night}.jsonl", "a") as stream:
+            stream.write(json.dumps({"record": "finished"}) + "\n")
+        status = {"record": "status", "benchmark": "b.time_it", "status": "skipped"}
+        write_sidecar(incoming, "row", [{**status, "time": iso(EPOCH + second)} for second in (1, 2)])
+        (incoming / "box" / "run.sh").write_text("exit 1")
+        (incoming / "box" / "0-row.json").write_text("1")
+        done = subprocess.run(
+            ["tools/keep_results.sh", incoming], cwd=checkout, check=True, capture_output=True, text=True
+        )
+        assert "left out: " in done.stdout
+        assert "0-row.json: not readable as a result file" in done.stdout
+    assert "nothing new" in done.stdout
     assert git(checkout, "ls-tree", "-r", "--name-only", "origin/results").split() == [
-        "results/box/0-row.json",
+        "results/benchmarks.json",
+        f"results/box/{path.name}",
+        "results/box/machine.json",
         "results/box/row.jsonl",
-        "results/box/sessions/s.jsonl",
+        "results/box/sessions/first.jsonl",
+        "results/box/sessions/second.jsonl",
     ]
-    assert git(checkout, "show", "origin/results:results/box/0-row.json") == "2"
-    assert git(checkout, "show", "origin/results:results/box/row.jsonl") == '{"a": 1}\n{"cut": \n{"b": 2}\n'
+    newest = json.loads(git(checkout, "show", f"origin/results:results/box/{path.name}"))
+    values = dict(zip(newest["result_columns"], newest["results"]["b.time_it"], strict=False))
+    assert values["samples"] == [[3.0]]
+    (record,) = git(checkout, "show", "origin/results:results/box/row.jsonl").splitlines()
+    assert json.loads(record)["time"] == iso(EPOCH + 2)
     # Pruned, and not brought a second time.
-    kept = git(checkout, "show", "origin/results:results/box/sessions/s.jsonl").splitlines()
-    assert [json.loads(line)["record"] for line in kept] == ["session", "items", "process", "finished"]
-    assert json.loads(kept[2])["medians"] == [[0, 2.0]]
+    for night, median in (("first", 2.0), ("second", 3.0)):
+        kept = git(checkout, "show", f"origin/results:results/box/sessions/{night}.jsonl").splitlines()
+        assert [json.loads(line)["record"] for line in kept] == ["session", "items", "process", "finished"]
+        assert json.loads(kept[2])["medians"] == [[0, median]]
     assert git(checkout, "log", "--format=%s", "origin/results").split() == ["Results", "Results"]
     assert git(checkout, "worktree", "list").count("\n") == 1
 
