@@ -3,7 +3,8 @@
     .venv/bin/python tools/compare_launch.py --row 'jax==0.10.2' --rounds 5
     .venv/bin/python tools/compare_launch.py --row 'torch installed:/opt/venv/bin/python'
 
-Prints wall times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
+What is compiled is kept: one round in batches, which is not counted, fills the caches for all ways alike. Prints wall
+times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
 to measure, and between a row and its control within each (the machine's noise). Results go to .cache/compare_launch
 and are replaced each time.
 """
@@ -111,6 +112,7 @@ def main() -> None:
     row = rows.parse(args.row)
     control = rows.control(row)
     patterns = args.bench or measuring.core_patterns(config)
+    measure_batched(storing(config, "warming"), [row, control], patterns, rounds=1)
     outcome, seconds = measure_batched(storing(config, "batched"), [row, control], patterns, args.rounds)
     everything = outcome.plan.selection[row.env_name]
     values = dict(zip(everything, medians("batched", outcome, row, list(everything)), strict=True))
