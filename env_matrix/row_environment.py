@@ -8,7 +8,7 @@ import pathlib
 from asv import environment, util
 from asv.benchmarks import Benchmarks
 
-from env_matrix import accelerator, asv_machine, sidecar
+from env_matrix import accelerator, asv_machine, cpu, sidecar
 
 LONGEST_REASON = 500
 
@@ -112,7 +112,7 @@ class Row(environment.Environment):
 
     def _record_inventory(self, inventory: dict) -> None:
         """Append what the row holds and runs on, unless the sidecar says so already."""
-        inventory = {**inventory, "driver": accelerator.driver_version()}
+        inventory = {**inventory, "driver": accelerator.driver_version(), "cpu_flags": cpu.flags()}
         path, last = self.sidecar_path, {}
         for record in sidecar.records(path):
             # An interpreter may hold both frameworks, and has an inventory for each.

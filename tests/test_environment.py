@@ -12,7 +12,7 @@ import pytest
 from asv import environment, util
 from asv.config import Config
 
-from env_matrix import accelerator, asv_machine, constraints, pinned, pythons
+from env_matrix import accelerator, asv_machine, constraints, cpu, pinned, pythons
 from env_matrix.environment import Installed, Pinned
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -208,6 +208,7 @@ def plant(made, **changes):
 
 def test_a_row_is_used_again_while_it_is_what_it_would_be_built_as(config, monkeypatch):
     made = row(config)
+    monkeypatch.setattr(cpu, "flags", lambda: ["avx2", "fma"])
     assert not made.check_presence()
     plant(made)
     assert made.check_presence()
@@ -221,6 +222,7 @@ def test_a_row_is_used_again_while_it_is_what_it_would_be_built_as(config, monke
         (record,) = records(each.sidecar_path)
         assert record["record"] == "environment"
         assert (record["env_name"], record["packages"]) == (each.name, {"jax": "0.10.2"})
+        assert (record["driver"], record["cpu_flags"]) == (None, ["avx2", "fma"])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What `method.html` says: the machines, what their controls show, what was left out and what failed."""
 
-import json
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from scipy import stats
 
 from bumps import check, controls, noise, sidecars, verdict
 from bumps.results import Archive, Excluded, Row, name_with_params
+from bumps.site import machine_facts
 
 # Names of benchmarks to list for one reason; the rest are counted.
 LISTED = 5
@@ -39,7 +39,7 @@ class Machine:
     alarms (Clopper & Pearson, Biometrika 26, 1934), None without controls."""
 
     name: str
-    facts: list[tuple[str, str]]
+    facts: machine_facts.Facts
     controls: list[Control]
     judged: int
     alarms: int
@@ -54,7 +54,9 @@ def machines(archive: Archive, conf) -> list[Machine]:
         judged, alarms = (sum(getattr(each, field) for each in listed) for field in ("judged", "alarms"))
         bound = stats.beta.ppf(BOUND, alarms + 1, judged - alarms) if judged > alarms else 1.0 if judged else None
         found.append(
-            Machine(name, _facts(archive, name), listed, judged, alarms, None if bound is None else float(bound))
+            Machine(
+                name, machine_facts.of(archive, name), listed, judged, alarms, None if bound is None else float(bound)
+            )
         )
     return found
 
@@ -93,20 +95,6 @@ def _control(benchmark: str, pairs: list) -> Control:
         statistics.median(changes) if changes else None,
         max(changes, default=None),
     )
-
-
-def _facts(archive: Archive, machine: str) -> list[tuple[str, str]]:
-    rows = [row for row in archive.rows if row.machine == machine]
-    try:
-        content = json.loads((rows[0].folder / "machine.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        content = {}
-    facts = [(str(key), str(value)) for key, value in sorted(content.items())] if isinstance(content, dict) else []
-    facts = [(key, value) for key, value in facts if key not in ("machine", "version")]
-    clocks = [clock for row in rows for clock in sidecars.of(archive, row).clocks]
-    if clocks:
-        facts.append(("GPU clock while measuring", f"{min(clocks):g} to {max(clocks):g} MHz"))
-    return facts
 
 
 def rows(archive: Archive) -> list[dict]:
