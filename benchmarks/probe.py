@@ -65,7 +65,7 @@ class Probe(abc.ABC):
 
         call.setup = functools.partial(self.prepare, declared)
         call.teardown = functools.partial(self.finish, declared)
-        call.pretty_source = inspect.getsource(type(self))
+        call.pretty_source = versions.source_of(type(self))
         return call
 
     @property

@@ -52,6 +52,12 @@ def of(workload):
     return _stored().get(workload.__name__, {}).get("version", 0)
 
 
+@functools.cache
+def source_of(workload):
+    """Return the source of a workload or probe class, which asv shows beside each of its benchmarks."""
+    return inspect.getsource(workload)
+
+
 def fingerprint(workload):
     """Return the SHA-256 of the workload's computation, the adapters and the timing policy, as syntax.
 

@@ -8,7 +8,6 @@ import abc
 import atexit
 import functools
 import gc
-import inspect
 import itertools
 import math
 import os
@@ -134,7 +133,7 @@ class Workload(abc.ABC):
             method = _figure(clock, mode, pass_, type(self))
             method.setup = functools.partial(self.prepare, clock, mode, pass_)
             method.teardown = functools.partial(self.check_sample, clock, mode, pass_)
-            method.pretty_source = inspect.getsource(type(self))
+            method.pretty_source = versions.source_of(type(self))
             if clock == "device":
                 method.timer = lambda: device_clock.get()()
             setattr(self, method.__name__, types.MethodType(method, self))

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from benchmarks import correctness, versions
+from benchmarks import correctness, matmul_chain, transfer, versions
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -84,6 +84,32 @@ def test_a_changed_fingerprint_raises_the_version_by_one():
         "New": {"version": 1, "fingerprint": "b"},
     }
     assert updated(stored, {"Chain": "c"})["Chain"] == {"version": 4, "fingerprint": "c"}
+    assert updated(stored, {"Chain": "c", "New": "b"}, keep=True) == {
+        "Chain": {"version": 3, "fingerprint": "c"},
+        "New": {"version": 1, "fingerprint": "b"},
+    }
+
+
+def test_the_source_of_a_class_is_read_once_however_many_figures_it_has(monkeypatch):
+    read = []
+
+    def source(measured):
+        read.append(measured)
+        return f"class {measured.__name__}"
+
+    monkeypatch.setattr(versions.inspect, "getsource", source)
+    versions.source_of.cache_clear()
+    try:
+        for measured in (matmul_chain.MatmulChain, transfer.Transfer):
+            made = [measured() for _ in range(2)]
+            assert {figure.pretty_source for figure in figures_of(made[0])} == {f"class {measured.__name__}"}
+        assert read == [matmul_chain.MatmulChain, transfer.Transfer]
+    finally:
+        versions.source_of.cache_clear()
+
+
+def figures_of(made):
+    return [value for value in vars(made).values() if hasattr(value, "pretty_source")]
 
 
 def test_committed_versions_belong_to_the_committed_workloads():
