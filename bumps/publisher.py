@@ -4,12 +4,20 @@ from asv.console import log
 from asv.publishing import OutputPublisher
 from asv.util import UserError
 
+from bumps.site import asv_input
+
+
+def setup():
+    """Called by asv when it loads the plugin, before it publishes."""
+    BumpPages.reader = asv_input.install()
+
 
 class BumpPages(OutputPublisher):
     name = "bumps"
     button_label = "Bumps"
     description = "What each library bump changed"
     order = 100
+    reader: asv_input.Reader
 
     @classmethod
     def publish(cls, conf, repo, benchmarks, graphs, revisions):
@@ -17,6 +25,9 @@ class BumpPages(OutputPublisher):
         from bumps.results import Archive
         from bumps.site import grid, pages, releases, vendor
 
+        # asv's pages would ask for their files. Its index is written last, from the same dictionary.
+        for name in cls.reader.too_long & benchmarks.keys():
+            del benchmarks[name]
         is_vendored = False
         try:
             grid.fill(conf.html_dir, benchmarks)
@@ -33,6 +44,6 @@ class BumpPages(OutputPublisher):
         except (UserError, OSError) as error:
             log.error(f"the pages over releases were not written: {error}")
         try:
-            pages.write(conf, archive)
+            pages.write(conf, archive, cls.reader.left_out)
         except (UserError, OSError) as error:
             log.error(f"the pages of bumps were not written: {error}")

@@ -5,6 +5,8 @@ import json
 import math
 import random
 import shutil
+import types
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 from archive import EPOCH, iso, write_sidecar
@@ -13,8 +15,10 @@ from test_check import EAGER, Session, measured, two_releases
 
 from bumps import check
 from bumps.results import Archive
+from bumps.site import navigation, pages
 
 JUNK = [None, True, -1, 0, 1e308, math.nan, math.inf, 10**400, "x", "", "../..", [], {}, [[]], [None], {"a": 1}]
+JUNK += ["\ud800", "\x00\x08", "ж" * 300]
 
 
 def damage(value, generator):
@@ -59,6 +63,14 @@ def whole(tmp_path_factory):
             [
                 {"record": "environment", "packages": {"jax": release, "numpy": "2.4"}, "devices": ["cpu"]},
                 {"record": "audit", **stated, "version": "1", "audit": "work", "outcome": "elided", "detail": {}},
+                {"record": "audit", **stated, "audit": "ceiling", "outcome": "ok", "detail": {"flops_analytic": 1e9}},
+                {
+                    "record": "audit",
+                    **stated,
+                    "audit": "device",
+                    "outcome": "ok",
+                    "detail": {"threads": 2, "cpus": [0]},
+                },
                 {"record": "status", **stated, "status": "failed", "reason": "x"},
                 {"record": "telemetry", **stated, "time": iso(EPOCH + 12), "disturbed": ["slowdown"]},
                 {"record": "cost", **stated},
@@ -67,18 +79,33 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_damaged_results_are_read_and_judged(whole, tmp_path, seed):
+def damaged(whole, folder, seed):
+    """Copy the results, damage three files of the copy, and return it."""
     generator = random.Random(seed)
-    folder = tmp_path / "results"
     shutil.copytree(whole, folder)
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     for path in generator.sample(paths, 3):
         damage_file(path, generator)
-    archive = Archive(folder)
+    return folder
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_damaged_results_are_read_and_judged(whole, tmp_path, seed):
+    archive = Archive(damaged(whole, tmp_path / "results", seed))
     for bump in check.bumps(archive):
         try:
             report = check.report(archive, None, *bump, acknowledgements=())
         except UserError:
             continue
         json.dumps(report, allow_nan=False)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_pages_of_damaged_results_are_written(whole, tmp_path, seed):
+    archive = Archive(damaged(whole, tmp_path / "results", seed))
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "index.html").write_text("")
+    conf = types.SimpleNamespace(html_dir=str(tmp_path / "html"), project="p", regressions_thresholds={})
+    pages.write(conf, archive, {})
+    ElementTree.parse(tmp_path / "html" / "bumps.xml")
+    assert "</html>" in (tmp_path / "html" / navigation.RELEASE_LIST).read_text()

@@ -40,7 +40,6 @@ LOOKS = {
     "phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "is_mobile": True},
 }
 MARKUP = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>\'../../x'
-# asv itself makes folders named after a machine's facts, so those cannot be as long as this.
 HOSTILE = MARKUP + "ж" * 220
 
 
@@ -69,7 +68,7 @@ def hostile(tmp_path_factory, modules):
     suite = site_project.benchmarks(sizes=("small", HOSTILE))
     suite[0]["param_names"] = [*suite[0]["param_names"][:2], HOSTILE]
     suite[1]["pretty_name"] = suite[2]["code"] = suite[3]["unit"] = HOSTILE
-    project.write_releases(machine={**stored.MACHINE, "cpu": MARKUP}, suite=suite)
+    project.write_releases(machine={**stored.MACHINE, "cpu": HOSTILE}, suite=suite)
     (project.results / "box" / "deadbeef-cut.json").write_text('{"version": 2, "params": ')
     project.publish()
     return project.html

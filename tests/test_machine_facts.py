@@ -143,7 +143,7 @@ def test_method_page_shows_them(tmp_path):
     html.mkdir()
     (html / "index.html").write_text("")
     conf = types.SimpleNamespace(html_dir=str(html), project="p", regressions_thresholds={})
-    pages.write(conf, Archive(tmp_path / "results"))
+    pages.write(conf, Archive(tmp_path / "results"), {})
     text = (html / "method.html").read_text()
     assert "<dt>CPU flags for vectors and matrices</dt><dd>amx_bf16, avx2</dd>" in text
     assert "<dt>threads</dt><dd>jax 2 on 2 CPUs</dd>" in text

@@ -28,7 +28,7 @@ def write_pages(tmp_path, results):
     conf = types.SimpleNamespace(
         html_dir=str(html), results_dir=str(results), project="JAX and PyTorch", regressions_thresholds={}
     )
-    pages.write(conf, Archive(results))
+    pages.write(conf, Archive(results), {})
     return html
 
 

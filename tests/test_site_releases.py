@@ -206,17 +206,7 @@ def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch
     for version, seconds in slower.items():
         row(results, {"jax": version}, [NAN, seconds, NAN, seconds])
     row(results, {"torch": "2.13.0"}, [1.5, NAN, 1.5, NAN])
-    conf = types.SimpleNamespace(
-        html_dir=str(tmp_path / "html"),
-        results_dir=str(results),
-        project="p",
-        project_url="#",
-        regressions_thresholds={},
-    )
-    dates = {(release.framework, release.version): date for release, date in DATES.items()}
-    monkeypatch.setattr(release_dates, "read", lambda: dates)
-    releases.write(conf, Archive(conf.results_dir), is_vendored=False)
-    site = tmp_path / "html" / "releases"
+    site = published(tmp_path, monkeypatch, results)
     index = json.loads((site / "index.json").read_text())
     assert index["revision_to_hash"] == {"0": "jax-0.9.2", "1": "torch-2.13.0", "2": "jax-0.10.2"}
     assert index["tags"] == {"jax-0.9.2": 0, "torch-2.13.0": 1, "jax-0.10.2": 2}
@@ -238,6 +228,68 @@ def test_asv_publishes_both_frameworks_over_their_releases(tmp_path, monkeypatch
     assert "jax-0.10.2" in (site / "regressions.xml").read_text()
     page = (site / "index.html").read_text()
     assert page.count('href="../bumps.html"') == 1
+
+
+def published(tmp_path, monkeypatch, results, thresholds=None):
+    """Publish the site over releases and return its folder."""
+    conf = types.SimpleNamespace(
+        html_dir=str(tmp_path / "html"),
+        results_dir=str(results),
+        project="p",
+        project_url="#",
+        regressions_thresholds=thresholds or {},
+    )
+    dates = {(release.framework, release.version): date for release, date in DATES.items()}
+    monkeypatch.setattr(release_dates, "read", lambda: dates)
+    releases.write(conf, Archive(conf.results_dir), is_vendored=False)
+    return tmp_path / "html" / "releases"
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(
+    ("thresholds", "found"),
+    [
+        ({}, {"'fp32'", "'bf16'"}),
+        # As it matches on bumps.html: the framework stands between the precision and the size.
+        ({r"chain.*\('fp32', 'jax', 'small'\)$": 2.0}, {"'bf16'"}),
+        ({r".*'torch'": 2.0}, {"'fp32'", "'bf16'"}),
+        ({r".*'jax'": 2.0}, set()),
+    ],
+)
+def test_margin_that_names_the_framework_holds_over_releases(tmp_path, monkeypatch, thresholds, found):
+    results = tmp_path / "results"
+    stored.write_suite(results, [CHAIN])
+    for version, seconds in (("0.9.2", 1.0), ("0.10.2", 2.0)):
+        row(results, {"jax": version}, [NAN, seconds, NAN, seconds])
+    site = published(tmp_path, monkeypatch, results, thresholds)
+    regressions = json.loads((site / "regressions.json").read_text())["regressions"]
+    assert {each[0] for each in regressions} == {f"{CHAIN['name']}({precision}, 'small')" for precision in found}
+
+
+@pytest.mark.end_to_end
+def test_margin_that_is_none_is_one_line(tmp_path, monkeypatch):
+    results = tmp_path / "results"
+    stored.write_suite(results, [CHAIN])
+    row(results, {"jax": "0.9.2"}, [NAN, 1.0, NAN, 1.0])
+    with pytest.raises(UserError, match=r"could not publish the releases: .*'chain\(' is no regular expression"):
+        published(tmp_path, monkeypatch, results, {"chain(": 0.1})
+
+
+@pytest.mark.end_to_end
+def test_long_names_do_not_end_the_site_over_releases(tmp_path, monkeypatch):
+    results = tmp_path / "results"
+    long = {**CHAIN, "name": "chain." + "N" * 300}
+    stored.write_suite(results, [CHAIN, long])
+    machine = {**stored.MACHINE, "cpu": "п" * 300}
+    samples = stored.samples_of([1.0] * 3)
+    figures = [(each, [NAN, samples, NAN, samples]) for each in (CHAIN, long)]
+    variables = {"BENCH_ACCELERATOR": "cpu", "V" * 300: "y" * 300}
+    stored.write_row(results, {"jax": "0.9.2"}, figures, machine=machine, env_vars=variables)
+    site = published(tmp_path, monkeypatch, results)
+    index = json.loads((site / "index.json").read_text())
+    assert list(index["benchmarks"]) == [CHAIN["name"]]
+    assert [value[:50] for value in index["params"]["cpu"]] == ["п" * 50]
+    assert len(list(site.glob("graphs/**/chain.Chain*.json"))) == 2
 
 
 def test_line_of_the_grid_does_not_jump_between_the_frameworks():

@@ -19,7 +19,7 @@ def row_id(report: dict, row: dict) -> str:
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def atom(title: str, reports: list[dict], now: str) -> str:

@@ -4,6 +4,7 @@ import datetime
 import json
 import pathlib
 import shutil
+from collections.abc import Mapping
 
 import jinja2
 from asv.console import log
@@ -30,8 +31,8 @@ FLAGS = {
 }
 
 
-def write(conf, archive: Archive) -> None:
-    """Write every page about what is stored into asv's html folder."""
+def write(conf, archive: Archive, left_out: Mapping[str, str]) -> None:
+    """Write every page about what is stored into asv's html folder; `left_out` is what asv's own pages are without."""
     target = pathlib.Path(conf.html_dir)
     log.info("Generating the pages of bumps")
     reports, problems = _reports(archive, conf)
@@ -43,7 +44,8 @@ def write(conf, archive: Archive) -> None:
     def render(name, **values):
         stream = environment.get_template(name).stream(page=name, **values)
         stream.enable_buffering(100)
-        stream.dump(str(target / name), encoding="utf-8")
+        # JSON can hold halves of characters, UTF-8 cannot.
+        stream.dump(str(target / name), encoding="utf-8", errors="replace")
 
     dates = release_dates.read()
     inline, later = bump_list.arrange(reports)
@@ -57,6 +59,7 @@ def write(conf, archive: Archive) -> None:
         rows=method.rows(archive),
         excluded=method.excluded(archive, reports),
         problems=problems,
+        left_out=sorted(left_out.items()),
     )
     listed = release_list.entries(archive, dates)
     render(navigation.RELEASE_LIST, releases=listed, over_time=navigation.over_time(target))

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from packaging.version import Version
 
 from bumps.results import Archive, Figure, Row, unquote
+from bumps.site import asv_input
 
 FRAMEWORK = "framework"
+# An attribute of a converted benchmark: where among its parameters the framework stood, None where it did not.
+POSITION = "framework_position"
 # Which environment held a release is no part of the line.
 OWN_VARIABLES = ("REPLICA", "BENCH_INTERPRETER", "BENCH_OVERRIDE")
 INTERPRETER = "BENCH_INTERPRETER"
-# asv makes folders named after a parameter and its value, and a folder's name has at most 255 bytes.
-LONGEST_LABEL_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Converted:
 def convert(archive: Archive, dated: set[tuple[str, Version]]) -> Converted:
     """Return the newest figure of every release on every line; controls and rows with swapped packages stay out."""
     frameworks = sorted({framework for framework, _ in dated})
-    benchmarks = {name: _without_framework(each) for name, each in archive.benchmarks.items() if _is_whole(each)}
+    benchmarks = {name: _without_framework(each) for name, each in archive.benchmarks.items() if _has_page(name, each)}
     points: dict[tuple[Line, Release], Point] = defaultdict(Point)
     undated = set()
     for row in sorted(archive.rows, key=_precedence):
@@ -97,9 +98,11 @@ def _precedence(row: Row) -> tuple:
     return (INTERPRETER not in row.env_vars, row.measured, row.env_name)
 
 
-def _is_whole(benchmark: dict) -> bool:
+def _has_page(name: str, benchmark: dict) -> bool:
+    """Whether asv's pages can show a benchmark."""
     params, names = benchmark.get("params"), benchmark.get("param_names")
-    return isinstance(params, list) and isinstance(names, list) and len(params) == len(names)
+    is_whole = isinstance(params, list) and isinstance(names, list) and len(params) == len(names)
+    return is_whole and not asv_input.is_too_long(name)
 
 
 def _axis(benchmark: dict) -> int | None:
@@ -110,6 +113,7 @@ def _axis(benchmark: dict) -> int | None:
 def _without_framework(benchmark: dict) -> dict:
     axis = _axis(benchmark)
     changed = {**benchmark, "params": list(benchmark["params"]), "param_names": list(benchmark["param_names"])}
+    changed[POSITION] = axis
     if axis is not None:
         del changed["params"][axis], changed["param_names"][axis]
     # asv's pages show it as HTML.
@@ -122,7 +126,7 @@ def _add(points, archive: Archive, row: Row, release: Release, alone: bool, fram
     by_benchmark: dict[str, list[tuple[tuple[str, ...], Figure]]] = defaultdict(list)
     for (name, params), figures in row.figures.items():
         benchmark = archive.benchmarks.get(name)
-        if benchmark is None or not _is_whole(benchmark):
+        if benchmark is None or not _has_page(name, benchmark):
             continue
         current = [each for each in figures if each.version == str(benchmark.get("version"))]
         axis = _axis(benchmark)
@@ -164,12 +168,6 @@ def _value(figure: Figure) -> float | None:
 def _line(row: Row, release: Release, figure: Figure, frameworks: list[str]) -> Line:
     facts = {**dict(figure.file.hardware), **{k: v for k, v in row.requirements.items() if k not in frameworks}}
     variables = {name: value for name, value in row.env_vars.items() if name not in OWN_VARIABLES}
-    return Line(row.folder.name, _label(row.python), release.framework, _labels(facts), _labels(variables))
-
-
-def _labels(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((_label(name), _label(value)) for name, value in values.items()))
-
-
-def _label(text: str) -> str:
-    return text.encode()[:LONGEST_LABEL_BYTES].decode(errors="ignore")
+    return Line(
+        row.folder.name, row.python, release.framework, tuple(sorted(facts.items())), tuple(sorted(variables.items()))
+    )

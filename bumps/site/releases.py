@@ -18,6 +18,8 @@ from bumps.site import grid, navigation, release_dates, release_history, release
 from bumps.site.release_results import Converted, Point, Release
 
 FOLDER = "releases"
+PROCESS = "bumps.site.release_process"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def write(conf, archive: Archive, is_vendored: bool) -> None:
@@ -114,11 +116,11 @@ def _add(results: Results, point: Point, benchmarks: dict[str, dict]) -> None:
 
 def _publish(work: pathlib.Path, html_dir: pathlib.Path) -> None:
     """Run `asv publish`; raises UserError with its last line when it fails."""
-    command = [sys.executable, "-m", "asv", "publish", "--no-pull", "--html-dir", str(html_dir)]
+    command = [sys.executable, "-m", PROCESS, "publish", "--no-pull", "--html-dir", str(html_dir)]
     with subprocess.Popen(
         command,
         cwd=work,
-        env=release_history.environment(),
+        env={**release_history.environment(), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
