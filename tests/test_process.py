@@ -11,6 +11,7 @@ from bumps.plan import Item
 from bumps.process import Interpreter, Task
 
 SUITE = """
+import atexit
 import ctypes
 import faulthandler
 import os
@@ -101,6 +102,12 @@ class BadSetup:
 
     def track_it(self):
         return 1
+
+
+class SlowExit:
+    def track_it(self):
+        atexit.register(time.sleep, 60)
+        return 7
 
 
 class BadRelease:
@@ -252,6 +259,13 @@ def test_death_between_benchmarks_costs_none(suite):
     found = measure(suite, task("BadRelease.track_it"), task("Fine.track_it"))
     assert outcome(found, 0) == {"samples": [7], "number": None}
     assert outcome(found, 1) == {"samples": [41], "number": None}
+
+
+def test_a_process_that_is_done_is_not_waited_for(suite):
+    started = time.monotonic()
+    (found,) = measure(suite, task("SlowExit.track_it"))
+    assert found.entries[0]["samples"] == [7]
+    assert time.monotonic() - started < 30
 
 
 def test_setup_cache_is_made_once_a_process(suite, tmp_path):

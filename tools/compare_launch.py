@@ -50,12 +50,17 @@ def storing(config: Config, way: str) -> Config:
     return found
 
 
-def measure_batched(config: Config, rows: list[Row], patterns: list[str], rounds: int) -> tuple[Outcome, float]:
+def measure_batched(config: Config, named: str, patterns: list[str], rounds: int) -> tuple[Outcome, Row, Row, float]:
+    """Return what came of it, the row, its control and the wall seconds."""
+    # Of this configuration: audits are made once a sidecar, as under `asv run`.
+    rows = Rows(config)
+    row = rows.parse(named)
+    control = rows.control(row)
     console = Console(stderr=True, highlight=False)
     options = Options(patterns=patterns, rounds=rounds, purpose="tools/compare_launch.py")
     started = time.monotonic()
-    outcome = driver.measure(config, rows, [], options, console)
-    return outcome, time.monotonic() - started
+    outcome = driver.measure(config, [row, control], [], options, console)
+    return outcome, row, control, time.monotonic() - started
 
 
 def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, way: str, machine: str) -> float:
@@ -108,12 +113,9 @@ def main() -> None:
     args = parser.parse_args()
 
     config = load_config("asv.conf.json")
-    rows = Rows(config)
-    row = rows.parse(args.row)
-    control = rows.control(row)
     patterns = args.bench or measuring.core_patterns(config)
-    measure_batched(storing(config, "warming"), [row, control], patterns, rounds=1)
-    outcome, seconds = measure_batched(storing(config, "batched"), [row, control], patterns, args.rounds)
+    measure_batched(storing(config, "warming"), args.row, patterns, rounds=1)
+    outcome, row, control, seconds = measure_batched(storing(config, "batched"), args.row, patterns, args.rounds)
     everything = outcome.plan.selection[row.env_name]
     values = dict(zip(everything, medians("batched", outcome, row, list(everything)), strict=True))
     # What the row skips costs `asv run` a process a round all the same; it is left out of the comparison.
