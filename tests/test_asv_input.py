@@ -248,7 +248,7 @@ def test_a_site_of_long_names_and_broken_files_is_whole(tmp_path):
     assert [value[:50] for value in index["params"]["cpu"]] == ["п" * 50]
     assert len(list(project.html.glob("graphs/arch-x86_64/**/chain.Chain*.json"))) == 2
     assert (project.html / "releases" / "index.json").is_file()
-    assert long["name"] in (project.html / "bumps.html").read_text()
+    assert long["name"] in (project.html / "bumps.html").read_text().replace("<wbr>", "")
     method = (project.html / "method.html").read_text()
     assert "п" * 300 in method
     for missing in (

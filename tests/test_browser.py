@@ -186,6 +186,50 @@ def test_our_pages_render_and_can_be_read_by_everyone(site, serve, visit, module
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def right_of(page, table: str, head: str) -> float:
+    """Return how far to the right a column of a table reaches."""
+    return page.locator(f"{table} thead th", has_text=re.compile(f"^{head}$")).first.evaluate(
+        "head => head.getBoundingClientRect().right"
+    )
+
+
+def test_what_a_table_is_read_for_is_seen_without_scrolling(site, committed, serve, visit):
+    for published in (site, committed):
+        address = serve(published)
+        assert right_of(visit(address + "bumps.html"), "table.sortable", "Why") <= 1280
+        assert right_of(visit(address + "frameworks.html"), "#beside", "Faster") <= 1280
+        assert right_of(visit(address + "method.html"), "table.sortable", "largest") <= 1280
+        assert right_of(visit(address + "release-list.html"), "table.sortable", "Release notes") <= 1280
+
+
+@pytest.mark.parametrize("page_name", OURS)
+def test_wide_tables_scroll_by_keyboard_in_a_region_with_a_name(site, serve, visit, page_name):
+    page = visit(serve(site) + page_name, "phone")
+    regions = page.locator(".scroll:has(table)").evaluate_all(
+        "regions => regions.map(each => [each.role, each.tabIndex, each.ariaLabel])"
+    )
+    assert len(regions) == page.locator("table").count() > 0
+    assert all(role == "region" and index == 0 and label for role, index, label in regions)
+    region = page.locator(".scroll").first
+    region.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.scroll').scrollLeft > 0")
+
+
+@pytest.mark.parametrize("page_name", OURS)
+def test_print_cuts_nothing_off(site, committed, serve, visit, page_name):
+    for published in (site, committed):
+        page = visit(serve(published) + page_name)
+        # A4 across, less the margins of a browser.
+        page.set_viewport_size({"width": 1046, "height": 718})
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1046
+        assert page.locator(".scroll").evaluate_all(
+            "all => all.every(each => each.scrollWidth <= each.clientWidth + 1)"
+        )
+        assert not page.locator("header").is_visible()
+
+
 @pytest.mark.parametrize("page_name", OURS)
 def test_our_pages_open_from_a_file_system(site, visit, page_name):
     page = visit((site / page_name).as_uri())

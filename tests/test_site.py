@@ -69,7 +69,7 @@ def test_pages_show_the_bump_the_comparison_and_the_method(tmp_path):
     assert "jax 0.9.2 → 0.10.2" in bumps
     assert "×1.996" in bumps
     frameworks = (html / "frameworks.html").read_text()
-    assert "66.7ms" in frameworks
+    assert "66.7 ms" in frameworks
     assert '<option value="0">box, cpu</option>' in frameworks
     data = place_data(html, 0)
     assert data["releases"] == {"torch": ["2.13.0"], "jax": ["0.9.2", "0.10.2"]}
@@ -368,6 +368,31 @@ def test_site_without_plotly_has_no_charts_and_says_so(tmp_path, monkeypatch, ca
     assert not (html / "bumps-static" / "plotly.min.js").exists()
     assert "chart.js" not in (html / "frameworks.html").read_text()
     assert 'class="forest"' not in (html / "bumps.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0693, "seconds", "69.3 ms"),
+        (2e-4, None, "200 μs"),
+        (None, "seconds", "–"),
+        # The median of a number of kernels.
+        (59.0, "kernels", "59"),
+        (59.5, "kernels", "59.5"),
+        (1500.0, "bytes", "1.5k"),
+    ],
+)
+def test_figures_are_written_with_their_unit(value, unit, text):
+    assert pages._seconds(value, unit) == text
+
+
+def test_names_may_break_where_their_words_end():
+    assert pages._breakable("a.B.time_<i>_") == "a.<wbr>B.<wbr>time_<wbr>&lt;i&gt;_"
+
+
+def test_times_are_written_in_utc():
+    written = '<time datetime="2026-12-01T16:15:01+02:00">2026-12-01 14:15 UTC</time>'
+    assert pages._moment("2026-12-01T16:15:01+02:00") == written
 
 
 def test_dots_lie_on_one_scale():

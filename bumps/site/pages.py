@@ -3,10 +3,12 @@
 import datetime
 import json
 import pathlib
+import re
 import shutil
 from collections.abc import Mapping
 
 import jinja2
+import markupsafe
 from asv.console import log
 from asv.util import UserError, human_value
 
@@ -16,6 +18,9 @@ from bumps.site import article, beside, bump_list, charts, dots, feed, method, n
 
 FOLDER = pathlib.Path(__file__).parent
 STATIC = "bumps-static"
+# Between a number and its unit.
+UNIT = re.compile(r"(?<=\d)(?=[a-zμ])")
+BREAK = re.compile(r"([._])(?=.)")
 FLAGS = {
     "elided": "The compiler dropped part of the work that the name promises.",
     "graph-break": "torch.compile could not capture the function whole; part of it ran eagerly.",
@@ -74,7 +79,9 @@ def _environment(conf, target: pathlib.Path, has_charts: bool, now: str) -> jinj
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(seconds=_seconds, percent=_percent, dots=_dots, parameters=_parameters)
+    environment.filters.update(
+        seconds=_seconds, percent=_percent, dots=_dots, parameters=_parameters, breakable=_breakable, moment=_moment
+    )
     environment.globals.update(
         project=conf.project,
         pages=navigation.tabs(target),
@@ -137,7 +144,13 @@ def _write_older(environment: jinja2.Environment, target: pathlib.Path, reports:
 
 
 def _seconds(value: float | None, unit: str | None = "seconds") -> str:
-    return "–" if value is None else human_value(value, unit or "seconds")
+    if value is None:
+        return "–"
+    if float(value).is_integer():
+        # A number of kernels is a median, and so a float.
+        value = int(value)
+    text = human_value(value, unit or "seconds")
+    return UNIT.sub(" ", text, count=1) if unit in (None, "seconds") else text
 
 
 def _percent(value: float | None) -> str:
@@ -150,3 +163,14 @@ def _dots(row: dict):
 
 def _parameters(params: dict) -> str:
     return ", ".join(str(value) for value in params.values())
+
+
+def _breakable(name: str) -> markupsafe.Markup:
+    """Let a line end inside a name where its words do."""
+    return markupsafe.Markup(BREAK.sub(r"\1<wbr>", str(markupsafe.escape(name))))
+
+
+def _moment(time: str) -> markupsafe.Markup:
+    """Return an ISO 8601 time as a reader writes it."""
+    moment = datetime.datetime.fromisoformat(time).astimezone(datetime.UTC)
+    return markupsafe.Markup('<time datetime="{}">{:%Y-%m-%d %H:%M} UTC</time>').format(time, moment)

@@ -58,6 +58,7 @@
   function timeCell(figure, isWinner) {
     if (!figure) return numberCell("–", null);
     const cell = numberCell("", Math.exp(figure.centre));
+    cell.classList.add("time");
     cell.append(element(isWinner ? "strong" : "span", seconds(Math.exp(figure.centre))));
     const interval = within(figure);
     if (interval) cell.append(" ", element("span", interval.map(seconds).join(" – "), { class: "interval" }));
