@@ -104,9 +104,31 @@ def test_newest_figure_of_the_benchmarks_version_counts(tmp_path):
 def test_failure_is_told_from_what_was_not_measured(tmp_path):
     stored.write_suite(tmp_path, [CHAIN])
     row(tmp_path, {"jax": "0.9.2"}, [NAN, None, NAN, NAN])
-    (values,) = figures(convert(tmp_path)).values()
-    assert values[0] is None
-    assert math.isnan(values[1])
+    row(tmp_path, {"jax": "0.10.2"}, [NAN, NAN, NAN, 1.0])
+    found = figures(convert(tmp_path))
+    failed, measured = found["jax-0.9.2"], found["jax-0.10.2"]
+    assert (failed[0], measured[1]) == (None, 1.0)
+    assert math.isnan(failed[1])
+    assert math.isnan(measured[0])
+
+
+def test_values_of_parameters_that_no_release_has_are_not_shown(tmp_path):
+    suite = {
+        **CHAIN,
+        "params": [["'fp64'", "'fp32'", "'bf16'"], ["'torch'", "'jax'"], ["'tiny'", "'small'", "'large'"]],
+    }
+    stored.write_suite(tmp_path, [suite])
+    for version, measured in (("0.9.2", {10: 1.0, 17: 2.0}), ("0.10.2", {16: None})):
+        values = [measured.get(number, NAN) for number in range(18)]
+        values = [stored.samples_of([each] * 3) if each and each == each else each for each in values]
+        stored.write_row(tmp_path, {"jax": version}, [(suite, values)])
+    converted = convert(tmp_path)
+    # Combinations 10, 16 and 17 of jax are fp32 small, bf16 small (failed) and bf16 large.
+    assert converted.benchmarks[CHAIN["name"]]["params"] == [["'fp32'", "'bf16'"], ["'small'", "'large'"]]
+    assert figures(converted) == {
+        "jax-0.9.2": pytest.approx([1.0, NAN, NAN, 2.0], nan_ok=True),
+        "jax-0.10.2": pytest.approx([NAN, NAN, None, NAN], nan_ok=True),
+    }
 
 
 def test_other_hardware_under_one_name_is_another_line(tmp_path):

@@ -86,8 +86,11 @@ def convert(archive: Archive, dated: set[tuple[str, Version]]) -> Converted:
             alone = sum(row.release(each) is not None for each in frameworks) == 1
             _add(points, archive, row, release, alone, frameworks)
     measured = {name for point in points.values() for name in point.values}
+    benchmarks = {name: benchmark for name, benchmark in benchmarks.items() if name in measured}
+    for name, benchmark in benchmarks.items():
+        _leave_out_unmeasured(benchmark, [point.values for point in points.values() if name in point.values])
     return Converted(
-        {name: benchmark for name, benchmark in benchmarks.items() if name in measured},
+        benchmarks,
         dict(points),
         sorted(undated, key=lambda each: (each.framework, each.version)),
     )
@@ -148,6 +151,31 @@ def _add(points, archive: Archive, row: Row, release: Release, alone: bool, fram
             point = points[_line(row, release, figure, frameworks), release]
             point.values.setdefault(name, [math.nan] * len(combinations))[position] = value
             point.started[name] = max(figure.started or 0.0, point.started.get(name, 0.0))
+
+
+def _leave_out_unmeasured(benchmark: dict, figures: list[dict[str, list[float | None]]]) -> None:
+    """Take values of parameters away that no release has a figure of: asv's pages begin with the first value of each,
+    and list every combination."""
+    name = benchmark["name"]
+    combinations = list(itertools.product(*map(enumerate, benchmark["params"])))
+    measured = {
+        position
+        for each in figures
+        for position, value in enumerate(each[name])
+        if value is None or not math.isnan(value)
+    }
+    used = [{combinations[position][axis][0] for position in measured} for axis in range(len(benchmark["params"]))]
+    kept = [
+        position
+        for position, combination in enumerate(combinations)
+        if all(index in used[axis] for axis, (index, _) in enumerate(combination))
+    ]
+    for each in figures:
+        each[name] = [each[name][position] for position in kept]
+    benchmark["params"] = [
+        [value for index, value in enumerate(values) if index in used[axis]]
+        for axis, values in enumerate(benchmark["params"])
+    ]
 
 
 def _combinations(benchmark: dict) -> dict[tuple[str, ...], int]:
