@@ -5,12 +5,15 @@ environment and prints one line a check; exit status 1 when one fails.
 """
 
 import argparse
+import collections
+import concurrent.futures
 import functools
 import hashlib
 import importlib
 import inspect
 import itertools
 import math
+import multiprocessing
 import pkgutil
 import sys
 import zlib
@@ -154,11 +157,13 @@ def check(computation, framework, mode, pass_, precision, size, extra=()):
     adapter = frameworks.get(framework)
     for name, value in zip(computation.extra_params, extra, strict=True):
         setattr(computation, name, value)
+    if (mode, pass_) == (computation.modes[0], computation.passes[0]):
+        # What was compiled for other parameters counts towards torch.compile's limit of programs a function; the steps
+        # of the same parameters share jax's eager programs.
+        adapter.release()
     reason = adapter.why_not(mode, precision) or computation.why_not(adapter, mode, pass_, precision, size)
     if reason:
         raise frameworks.Unsupported(reason)
-    # What earlier checks compiled counts towards torch.compile's limit of programs a function.
-    adapter.release()
     adapter.set_precision(precision)
     inputs = workload.put_all(adapter, computation.arrays(size), precision)
     error, allowed = computation.check(adapter, mode, pass_, precision, size, inputs)
@@ -195,34 +200,67 @@ def _classes(base):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.correctness", description=__doc__.split("\n\n")[0])
-    known = {**workloads(), **probes()}
+    known = _measured()
     parser.add_argument("name", nargs="*", help=f"of {', '.join(known)}; all without")
     parser.add_argument("--precision", action="append", choices=frameworks.PRECISIONS)
+    parser.add_argument("--processes", type=int, default=1, help="how many processes share the checks (default 1)")
     arguments = parser.parse_args(argv)
     unknown = sorted(set(arguments.name) - set(known))
     if unknown:
         parser.error(f"no workload or probe is called {', '.join(unknown)}; there are {', '.join(known)}")
-    failed = checked = 0
-    for name in arguments.name or known:
-        for label, run in checks(known[name](), arguments.precision):
-            try:
-                error, allowed = run()
-            except frameworks.Unsupported as reason:
-                print(f"skipped  {label}: {reason}")
-                continue
-            except Exception as problem:
-                failed += 1
-                print(f"FAILED   {label}: {type(problem).__name__}: {problem}")
-                continue
-            checked += 1
-            print(f"ok       {label}: error {error:.1e}, tolerance {allowed:.1e}", flush=True)
-    print(f"{checked} agree with float64 NumPy, {failed} do not")
-    return 1 if failed or not checked else 0
+    if arguments.processes < 1:
+        parser.error("--processes has to be at least 1")
+    kinds = [(name, extra, arguments.precision) for name in arguments.name or known for extra in _kinds(known[name])]
+    counts = collections.Counter()
+    for lines in _checked(kinds, arguments.processes):
+        for outcome, text in lines:
+            counts[outcome] += 1
+            print(f"{outcome:<8} {text}", flush=True)
+    print(f"{counts['ok']} agree with float64 NumPy, {counts['FAILED']} do not")
+    return 1 if counts["FAILED"] or not counts["ok"] else 0
 
 
-def checks(measured, precisions=None):
-    """Yield (label, run) for every check of a workload or probe at its smallest size; `precisions` narrows them.
+def _measured():
+    return {**workloads(), **probes()}
 
+
+def _kinds(measured):
+    """Return every combination of a workload's extra parameters; a probe is of one kind."""
+    return list(itertools.product(*getattr(measured, "extra_params", {}).values()))
+
+
+def _checked(kinds, processes):
+    """Yield the lines of every kind in turn, checked by so many processes at a time."""
+    if processes == 1:
+        yield from map(_lines, kinds)
+        return
+    # A framework's threads do not survive a fork.
+    with concurrent.futures.ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(_listed, kinds)
+
+
+def _listed(kind):
+    return list(_lines(kind))
+
+
+def _lines(kind):
+    """Yield (outcome, text) for every check of one kind of a workload or probe."""
+    name, extra, precisions = kind
+    for label, run in checks(_measured()[name](), precisions, extra):
+        try:
+            error, allowed = run()
+        except frameworks.Unsupported as reason:
+            yield "skipped", f"{label}: {reason}"
+        except Exception as problem:
+            yield "FAILED", f"{label}: {type(problem).__name__}: {problem}"
+        else:
+            yield "ok", f"{label}: error {error:.1e}, tolerance {allowed:.1e}"
+
+
+def checks(measured, precisions=None, extra=None):
+    """Yield (label, run) for every check of a workload or probe at its smallest size.
+
+    `precisions` narrows them, and `extra`, the values of a workload's extra parameters.
     `run()` returns (error, tolerance) and raises Disagreement, or frameworks.Unsupported where the row cannot run it.
     """
     from . import workload
@@ -234,10 +272,10 @@ def checks(measured, precisions=None):
             continue
         if precisions and chosen.get("precision") not in (None, *precisions):
             continue
-        if isinstance(measured, workload.Workload):
-            yield from _checks_of_steps(measured, *params)
-        else:
+        if not isinstance(measured, workload.Workload):
             yield from _checks_of_figures(measured, *params)
+        elif extra is None or params[3:] == tuple(extra):
+            yield from _checks_of_steps(measured, *params)
 
 
 def _checks_of_steps(computation, framework, precision, size, *extra):

@@ -1,13 +1,11 @@
 """Indices, order, small matrices, recurrences and random numbers: references, counts, and what a check notices."""
 
-import json
 import math
-import subprocess
 
 import numpy
 import pytest
 from numpy_framework import NumpyAdapter
-from workload_checks import CHECK_RIGHT_AND_SCALED, called, made, small_inputs, variants, with_input_scaled
+from workload_checks import called, made, small_inputs, variants, with_input_scaled
 
 from benchmarks import gather_scatter, random_check, random_numbers, recurrence, reference, small_linalg
 
@@ -301,49 +299,3 @@ def test_small_sizes_are_affordable_and_large_ones_for_accelerators():
                 assert computation.flops(pass_, **each.sizes["small"].dimensions) < 2e7
     for each in (gather_scatter.GatherScatter, gather_scatter.Order, small_linalg.SmallLinalg):
         assert each.sizes["large"].accelerator_only
-
-
-# In both frameworks, but for a recurrence: torch takes too long to compile its loop.
-PLANTED = [
-    ("GatherScatter", "grad", "compiled", "table", ["embedding"]),
-    ("GatherScatter", "grad", "eager", "source", ["index-add"]),
-    ("GatherScatter", "grad", "compiled", "values", ["segment-sum"]),
-    ("Order", "grad", "compiled", "x", ["sort"]),
-    ("Order", "grad", "eager", "x", ["top-k"]),
-    ("SmallLinalg", "grad", "compiled", "right", ["solve"]),
-    ("SmallLinalg", "grad", "compiled", "matrix", ["cholesky"]),
-    ("SmallLinalg", "grad", "compiled", "matrix", ["eigh"]),
-]
-
-
-@pytest.mark.end_to_end
-@pytest.mark.parametrize(
-    ("framework", "planted"),
-    [("jax", [*PLANTED, ("Recurrence", "grad", "compiled", "matrix", [])]), ("torch", PLANTED)],
-)
-def test_gradients_with_an_input_scaled_by_two_are_noticed(framework, planted, request):
-    row = request.getfixturevalue("built_row" if framework == "jax" else "built_torch_row")
-    ran = subprocess.run(
-        [row.python, "-c", CHECK_RIGHT_AND_SCALED, framework, json.dumps(planted)],
-        env=row.environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    for each, (right, wrong) in zip(planted, json.loads(ran.stdout.splitlines()[-1]), strict=True):
-        assert right[0] <= right[1], each
-        assert wrong[0] > wrong[1], each
-
-
-@pytest.mark.end_to_end
-def test_every_workload_of_these_agrees_with_float64_in_a_row(built_row):
-    names = [each.__name__ for each in WORKLOADS]
-    ran = subprocess.run(
-        [built_row.python, "-m", "benchmarks.correctness", *names, "--precision", "fp32"],
-        env=built_row.environment,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stdout
-    # Two modes and two passes: indices 3, order 2, matrices 3, a recurrence; random numbers 2, forward only.
-    assert ran.stdout.splitlines()[-1] == f"{2 * (2 * (3 + 2 + 3 + 1) + 2)} agree with float64 NumPy, 0 do not"

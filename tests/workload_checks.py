@@ -1,7 +1,6 @@
 """What the tests of workloads share: every kind of a workload, and the same with a fault planted."""
 
 import itertools
-import textwrap
 
 from numpy_framework import NumpyAdapter
 
@@ -40,29 +39,3 @@ def with_input_scaled(computation, name):
             return super().build(adapter, mode, pass_, {**inputs, name: 2 * inputs[name]})
 
     return made(Planted, **{each: getattr(computation, each) for each in computation.extra_params})
-
-
-# Run in a row: FRAMEWORK [[workload, pass, mode, input to scale, extra parameters], …]; prints the outcomes of the
-# checks, [[error, tolerance] of the right step, [error, tolerance] of the wrong one], for each.
-CHECK_RIGHT_AND_SCALED = textwrap.dedent("""
-    import json, sys
-    from benchmarks import correctness, frameworks, workload
-
-    framework, found = sys.argv[1], []
-    adapter = frameworks.get(framework)
-    known = correctness.workloads()
-    for name, pass_, mode, planted, extra in json.loads(sys.argv[2]):
-        computation = known[name]()
-        for parameter, value in zip(computation.extra_params, extra):
-            setattr(computation, parameter, value)
-        adapter.release()
-        adapter.set_precision("fp32")
-        inputs = workload.put_all(adapter, computation.arrays("small"), "fp32")
-        right = computation.check(adapter, mode, pass_, "fp32", "small", inputs)
-        build = computation.build
-        computation.build = lambda adapter, mode, pass_, inputs: build(
-            adapter, mode, pass_, {**inputs, planted: 2 * inputs[planted]}
-        )
-        found.append((right, computation.check(adapter, mode, pass_, "fp32", "small", inputs)))
-    print(json.dumps(found))
-""")
