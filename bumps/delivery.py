@@ -1,5 +1,6 @@
 """Takes messages to where people are: stdout, a file, a GitHub issue through `gh`, any URL that apprise knows."""
 
+import hashlib
 import json
 import pathlib
 import re
@@ -33,8 +34,10 @@ class Sent:
             self._states = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             self._states = {}
-        except ValueError:
-            raise UserError(f"{path} is damaged; remove it, and alerts that were sent are sent once more") from None
+        except (ValueError, RecursionError):
+            self._states = None
+        if not isinstance(self._states, dict):
+            raise UserError(f"{path} is damaged; remove it, and alerts that were sent are sent once more")
 
     def before(self, target: str, message: Message) -> str | None:
         """Return the state that was sent last of this bump to this target."""
@@ -53,7 +56,8 @@ def deliver(message: Message, target: str, sent: Sent) -> str:
     """
     if target == "github":
         return GitHub().deliver(message)
-    before = sent.before(_name(target), message)
+    key = _key(target)
+    before = sent.before(key, message)
     if before == message.state or (before is None and not message.alarming):
         return "nothing new"
     if not message.alarming and not message.clears(before):
@@ -62,17 +66,25 @@ def deliver(message: Message, target: str, sent: Sent) -> str:
         sys.stdout.write(f"{message.title}\n\n{message.plain}\n")
     elif target.startswith("file:"):
         path = pathlib.Path(target.removeprefix("file:"))
+        if path == pathlib.Path():
+            raise UserError("file: lacks a path; use file:PATH")
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_whole(path, f"# {message.title}\n\n{message.markdown}".encode())
     else:
         _notify(message, target)
-    sent.remember(_name(target), message)
+    sent.remember(key, message)
     return "sent"
 
 
-def _name(target: str) -> str:
-    """Return a target without what follows its scheme: a URL's tokens do not belong in a file beside the results."""
-    return target if target == "stdout" or target.startswith("file:") else target.split("://", 1)[0]
+def _key(target: str) -> str:
+    """Return what tells a target from all others. A URL's tokens do not belong in a file beside the results."""
+    if target == "stdout" or target.startswith("file:"):
+        return target
+    return f"{_scheme(target)} {hashlib.blake2b(target.encode(), digest_size=8).hexdigest()}"
+
+
+def _scheme(url: str) -> str:
+    return url.split("://", 1)[0]
 
 
 def _notify(message: Message, url: str) -> None:
@@ -80,13 +92,13 @@ def _notify(message: Message, url: str) -> None:
 
     service = apprise.Apprise()
     if not service.add(url):
-        raise UserError(f"{_name(url)}://… is no notification URL that apprise knows; see its list of services")
+        raise UserError(f"{_scheme(url)}://… is no notification URL that apprise knows; see its list of services")
     for attempt in range(ATTEMPTS):
         if service.notify(title=message.title, body=message.markdown, body_format=apprise.NotifyFormat.MARKDOWN):
             return
         if attempt + 1 < ATTEMPTS:
             time.sleep(PAUSE_SECONDS)
-    raise UserError(f"{_name(url)}://… could not be reached in {ATTEMPTS} attempts; nothing was sent")
+    raise UserError(f"{_scheme(url)}://… could not be reached in {ATTEMPTS} attempts; nothing was sent")
 
 
 class GitHub:

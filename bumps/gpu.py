@@ -54,7 +54,7 @@ def chosen() -> Gpu | None:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         wanted = "0" if visible is None else visible.split(",")[0].strip()
         try:
-            if wanted.isdigit():
+            if wanted.isascii() and wanted.isdigit():
                 handle = pynvml.nvmlDeviceGetHandleByIndex(int(wanted))
             else:
                 handle = _by_uuid(pynvml, wanted)

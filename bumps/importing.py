@@ -5,6 +5,7 @@ there, given safe names, and then merged as any other tree.
 """
 
 import json
+import lzma
 import pathlib
 import stat
 import tarfile
@@ -26,7 +27,10 @@ FACTS = ("arch", "cpu", "driver", "gpu", "num_cpu", "os", "ram")
 LARGEST_FILE = 64 * 2**20
 CHUNK = 2**20
 # What the two modules raise of archives that are damaged, encrypted or packed in a way that they do not know.
-UNPACKABLE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, ValueError, RuntimeError, OverflowError)
+UNPACKABLE = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
+    *(EOFError, ValueError, RuntimeError, OverflowError),
+)
 
 
 @dataclass

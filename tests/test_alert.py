@@ -104,6 +104,25 @@ def test_a_notification_that_fails_is_retried_reported_and_not_remembered(tmp_pa
     assert not (tmp_path / "sent").exists()
 
 
+def test_two_targets_of_one_kind_are_two_targets(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(delivery, "_notify", lambda message, url: told.append(url))
+    sent = delivery.Sent(tmp_path / "sent")
+    urls = ["json://secret-token@one.example.invalid/", "json://secret-token@two.example.invalid/"]
+    for _ in range(2):
+        for url in urls:
+            delivery.deliver(alert.message(report(ROW)), url, sent)
+    assert told == urls
+    assert "secret-token" not in (tmp_path / "sent").read_text()
+
+
+@pytest.mark.parametrize("content", ["[]", "3", "{", "[" * 100_000])
+def test_a_damaged_memory_is_named(tmp_path, content):
+    (tmp_path / "sent").write_text(content)
+    with pytest.raises(UserError, match="sent is damaged; remove it"):
+        delivery.Sent(tmp_path / "sent")
+
+
 @pytest.fixture
 def gh(tmp_path, monkeypatch):
     found = RecordingGh(tmp_path / "bin")
@@ -128,6 +147,14 @@ def test_the_command_tells_what_it_could_not_deliver_by_its_exit_status(tmp_path
     assert cli.main(["alert", "--to", reachable]) == 0
     assert capsys.readouterr().err == f"{title}: nothing new\n"
     assert cli.main(["alert", "--to", unreachable]) == 1
+    capsys.readouterr()
+    # What cannot be written costs no other target its message.
+    for impossible in ("file:", "file:message.md/impossible.md"):
+        other = f"file:{tmp_path / impossible.replace('/', '-')}.md"
+        assert cli.main(["alert", "--to", impossible, "--to", other]) == 1
+        problem, said = capsys.readouterr().err.splitlines()
+        assert problem.startswith(f"bumps: {title}: ")
+        assert said == f"{title}: sent"
     assert cli.main(["alert", "--artifact", "results"]) == 2
     assert "'alerts.sent': no result" in capsys.readouterr().err
 

@@ -58,7 +58,9 @@ def run(args):
         for each in messages:
             print(f"{each.title}\n\n{each.markdown}")
         return 0
-    return _deliver_all(messages, args.to or ["stdout"], pathlib.Path(archive.folder) / MEMORY)
+    # An artifact stays as it came.
+    folder = config.results_dir if args.artifact and config else archive.folder
+    return _deliver_all(messages, args.to or ["stdout"], pathlib.Path(folder) / MEMORY)
 
 
 def _is_chosen(bump, args) -> bool:
@@ -73,7 +75,7 @@ def _deliver_all(messages, targets, memory) -> int:
         for each in messages:
             try:
                 done = delivery.deliver(each, target, sent)
-            except UserError as error:
+            except (UserError, OSError) as error:
                 print(f"bumps: {each.title}: {error}", file=sys.stderr)
                 status = UNDELIVERED
             else:
