@@ -224,11 +224,49 @@ def test_a_base_that_is_no_commit_is_one_line():
     assert (run.returncode, run.stderr) == (2, "measure_bumps: BASE is no commit: nonsense\n")
 
 
-def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
-    def git(folder, *words):
-        author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
-        return subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+def git(folder, *words):
+    author = ("-c", "user.name=tester", "-c", "user.email=tester@example.org")
+    return subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
+
+@pytest.mark.parametrize(
+    ("before", "after", "measured"),
+    [
+        (["jax-0.9.2"], ["jax-0.9.2", "jax-0.10.2", "torch-2.13.0"], ["run jax 0.10.2", "run torch 2.13.0"]),
+        # One takes the place of another that is nearly the same.
+        (["jax-0.9.1"], ["jax-0.9.2"], ["run jax 0.9.2"]),
+        (["jax-0.9.1", "jax-0.9.2"], ["jax-0.9.2"], []),
+    ],
+)
+def test_every_release_that_a_change_adds_is_measured(tmp_path, before, after, measured):
+    for folder in ("tools", ".venv/bin", "results"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(REPOSITORY / "tools" / "measure_bumps.sh", tmp_path / "tools")
+    (tmp_path / "results" / "benchmarks.json").write_text("{}")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\nshift 2\necho "$*"\n')
+    python.chmod(0o755)
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    constraints = tmp_path / "env_matrix" / "constraints"
+    for names in (before, after):
+        shutil.rmtree(constraints, ignore_errors=True)
+        constraints.mkdir(parents=True)
+        for name in names:
+            pins = "".join(f"package-{number}==1.0\n" for number in range(30))
+            (constraints / f"{name}.txt").write_text(f"{pins}{name}\n")
+        git(tmp_path, "add", "env_matrix")
+        git(tmp_path, "commit", "--quiet", "--message", "rows")
+    summary = tmp_path / "summary.md"
+    environment = {**os.environ, "GITHUB_STEP_SUMMARY": str(summary), "BASE": "HEAD~1"}
+    subprocess.run(["tools/measure_bumps.sh"], cwd=tmp_path, env=environment, check=True)
+    said = [line for line in summary.read_text().splitlines() if line]
+    expected = [f"{each} --no-publish --markdown" for each in measured]
+    assert said == (expected or ["This change adds no release: nothing was measured."])
+    # What wrote no journal measured nothing; a list of benchmarks alone is no result.
+    assert not (tmp_path / "measured").exists()
+
+
+def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
     git(tmp_path, "init", "--quiet", "--bare", "--initial-branch", "main", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "checkout")
     checkout = tmp_path / "checkout"
@@ -253,11 +291,19 @@ def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
         write_sidecar(incoming, "row", [{**status, "time": iso(EPOCH + second)} for second in (1, 2)])
         (incoming / "box" / "run.sh").write_text("exit 1")
         (incoming / "box" / "0-row.json").write_text("1")
+        summary = tmp_path / "summary.md"
+        summary.unlink(missing_ok=True)
         done = subprocess.run(
-            ["tools/keep_results.sh", incoming], cwd=checkout, check=True, capture_output=True, text=True
+            ["tools/keep_results.sh", incoming],
+            cwd=checkout,
+            env={**os.environ, "GITHUB_STEP_SUMMARY": str(summary)},
+            check=True,
+            capture_output=True,
+            text=True,
         )
-        assert "left out: " in done.stdout
-        assert "0-row.json: not readable as a result file" in done.stdout
+        for said in (done.stdout, summary.read_text()):
+            assert "left out: " in said
+            assert "0-row.json: not readable as a result file" in said
     assert "nothing new" in done.stdout
     assert git(checkout, "ls-tree", "-r", "--name-only", "origin/results").split() == [
         "results/benchmarks.json",
@@ -278,6 +324,11 @@ def test_nights_are_kept_together_and_nothing_else_is(tmp_path):
         assert [json.loads(line)["record"] for line in kept] == ["session", "items", "process", "finished"]
         assert json.loads(kept[2])["medians"] == [[0, median]]
     assert git(checkout, "log", "--format=%s", "origin/results").split() == ["Results", "Results"]
+    assert git(checkout, "worktree", "list").count("\n") == 1
+    # A Python that falls over keeps nothing, and fails the job.
+    (checkout / "bumps").unlink()
+    crashed = subprocess.run(["tools/keep_results.sh", incoming], cwd=checkout, capture_output=True, check=False)
+    assert crashed.returncode == 1
     assert git(checkout, "worktree", "list").count("\n") == 1
 
 
@@ -305,10 +356,11 @@ def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_in
     package_index.shown["jax"].append(NEW)
     hosted.job("watch", "watch", hosted.checkout("watch-2"), FRAMEWORK="jax")
     assert [(each["branch"], each["title"]) for each in hosted.gh.pulls] == [("rows/jax", f"Rows: jax=={NEW}")]
-    assert hosted.gh.calls("workflow run") == ["workflow run bump.yml --ref rows/jax"]
+    started = ["workflow run ci.yml --ref rows/jax", "workflow run bump.yml --ref rows/jax"]
+    assert hosted.gh.calls("workflow run") == started
     (said,) = hosted.job("watch", "watch", hosted.checkout("watch-3"), FRAMEWORK="jax")
     assert said.endswith(f"jax=={NEW}: proposed before\n")
-    assert len(hosted.gh.calls("workflow run")) == 1
+    assert hosted.gh.calls("workflow run") == started
 
     # The runner with the machine; what the new release does to a step is planted into the release itself.
     runner = hosted.checkout("runner", "rows/jax")

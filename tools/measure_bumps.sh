@@ -2,8 +2,8 @@
 # Usage: tools/measure_bumps.sh [FRAMEWORK RELEASE…] [OPTION…]
 # Measures one bump as `python -m bumps run` takes it (with its options), or without a framework every bump that the
 # changes since the commit BASE add to the matrix, and writes the verdicts to the job's page. The results of the machine
-# that measured are left in measured/. A regression is a result, not a failure of the job: it ends with 0 whatever the
-# verdicts are, and with 1 when something could not be measured.
+# that measured are left in measured/; where nothing was measured there is no such folder. A regression is a result, not a
+# failure of the job: it ends with 0 whatever the verdicts are, and with 1 when something could not be measured.
 set -uo pipefail
 shopt -s nullglob
 cd "$(dirname "$0")/.."
@@ -25,11 +25,10 @@ measure() {
 
 # The repository holds results of other machines.
 collect() {
-    mkdir -p measured
-    cp results/benchmarks.json measured/
     for journals in results/*/sessions; do
         if [ -n "$(find "$journals" -newer "$started" -name '*.jsonl' -print -quit)" ]; then
-            cp -r "$(dirname "$journals")" measured/
+            mkdir -p measured
+            cp results/benchmarks.json measured/ && cp -r "$(dirname "$journals")" measured/ || return 1
         fi
     done
 }
@@ -41,7 +40,9 @@ case ${1:--} in
         if ! git diff --quiet "$BASE"...HEAD -- benchmarks; then
             printf '**This change edits workloads as well: its figures compare two suites.**\n\n' >> "$summary"
         fi
-        mapfile -t added < <(git diff --name-only --diff-filter=A "$BASE"...HEAD -- env_matrix/constraints)
+        # Two releases' constraints are alike: git would call one that replaces another renamed.
+        mapfile -t added < <(git diff --name-only --no-renames --diff-filter=A "$BASE"...HEAD -- env_matrix/constraints)
+        [ ${#added[@]} -gt 0 ] || printf 'This change adds no release: nothing was measured.\n\n' >> "$summary"
         for file in "${added[@]}"; do
             name=$(basename "$file" .txt)
             measure "${name%%-*}" "${name#*-}" "$@"

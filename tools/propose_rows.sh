@@ -34,7 +34,8 @@ if git fetch --quiet origin "$branch" 2>/dev/null && git diff --quiet FETCH_HEAD
     exit 0
 fi
 git push --quiet --force origin "$branch"
-body="New on the package index. Measuring starts when a maintainer approves the GPU runner's environment."
+body="New on the package index. What it changes is measured on the GPU runner and told in a comment."
 gh pr create --head "$branch" --title "$title" --body "$body" || gh pr edit "$branch" --title "$title" --body "$body"
 # A pull request that a workflow's own token opens starts no other workflow.
+gh workflow run ci.yml --ref "$branch"
 gh workflow run bump.yml --ref "$branch"
