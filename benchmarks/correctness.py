@@ -15,6 +15,7 @@ import itertools
 import math
 import multiprocessing
 import pkgutil
+import re
 import sys
 import zlib
 
@@ -203,14 +204,23 @@ def main(argv=None):
     known = _measured()
     parser.add_argument("name", nargs="*", help=f"of {', '.join(known)}; all without")
     parser.add_argument("--precision", action="append", choices=frameworks.PRECISIONS)
+    parser.add_argument(
+        "--match", metavar="REGEX", default="", help="only checks whose line has a match: 'torch graphed'"
+    )
     parser.add_argument("--processes", type=int, default=1, help="how many processes share the checks (default 1)")
     arguments = parser.parse_args(argv)
     unknown = sorted(set(arguments.name) - set(known))
     if unknown:
         parser.error(f"no workload or probe is called {', '.join(unknown)}; there are {', '.join(known)}")
+    try:
+        match = re.compile(arguments.match)
+    except re.error as problem:
+        parser.error(f"--match {arguments.match!r} is no regular expression: {problem}")
     if arguments.processes < 1:
         parser.error("--processes has to be at least 1")
-    kinds = [(name, extra, arguments.precision) for name in arguments.name or known for extra in _kinds(known[name])]
+    kinds = [
+        (name, extra, arguments.precision, match) for name in arguments.name or known for extra in _kinds(known[name])
+    ]
     counts = collections.Counter()
     for lines in _checked(kinds, arguments.processes):
         for outcome, text in lines:
@@ -245,8 +255,10 @@ def _listed(kind):
 
 def _lines(kind):
     """Yield (outcome, text) for every check of one kind of a workload or probe."""
-    name, extra, precisions = kind
+    name, extra, precisions, match = kind
     for label, run in checks(_measured()[name](), precisions, extra):
+        if not match.search(label):
+            continue
         try:
             error, allowed = run()
         except frameworks.Unsupported as reason:

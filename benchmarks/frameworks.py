@@ -20,6 +20,8 @@ from . import sidecar
 
 FRAMEWORKS = ("torch", "jax")
 PRECISIONS = ("bf16", "fp16", "tf32", "fp32", "fp64")
+# Numbers from which a GPU converts them sooner than NumPy.
+CAST_ON_GPU = 2**22
 # What torch hands to MKL's vector math on a CPU.
 VECTOR_MATH = (
     *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "expm1", "lgamma"),
@@ -188,6 +190,10 @@ class TorchAdapter:
 
         return {"graphs": counters["stats"]["unique_graphs"], "graph_breaks": sum(counters["graph_break"].values())}
 
+    def result_like(self, function, inputs):
+        """Return something of the shape and type of `function(**inputs)`."""
+        return self.forward(function, "eager", inputs)()
+
     def forward(self, function, mode, inputs):
         """Return a callable that computes `function(**inputs)`."""
         torch = self.module
@@ -231,8 +237,8 @@ class TorchAdapter:
     def is_floating(self, array):
         return array.is_floating_point()
 
-    def all_finite(self, array):
-        return bool(self.module.isfinite(array).all())
+    def all_finite(self, arrays):
+        return all(bool(self.module.isfinite(array).all()) for array in arrays)
 
     def release(self):
         """Free what the last benchmark left: compiled code, cached device memory."""
@@ -324,14 +330,18 @@ class JaxAdapter:
     def put(self, array, precision):
         """Copy a NumPy array to the device: floats in the storage type of the precision, integers as indices."""
         if numpy.issubdtype(array.dtype, numpy.floating):
-            array = numpy.asarray(array).astype(self.dtype(precision))
-        elif array.dtype != bool:
-            array = numpy.asarray(array).astype(numpy.int32)
-        return self.module.device_put(array, self.device)
+            return self._put_as(self.dtype(precision), array)
+        return self._put_as(bool if array.dtype == bool else numpy.int32, array)
 
     def cast_like(self, array, value):
         """Copy a NumPy array to the device in the type of an array that is there."""
-        return self.module.device_put(numpy.asarray(array).astype(value.dtype), self.device)
+        return self._put_as(value.dtype, array)
+
+    def _put_as(self, dtype, array):
+        # A GPU rounds float32 to a narrower type as NumPy does, much faster once the program for it is compiled.
+        if self.on_gpu and array.dtype == numpy.float32 and array.size >= CAST_ON_GPU:
+            return self.module.device_put(array, self.device).astype(dtype)
+        return self.module.device_put(numpy.asarray(array).astype(dtype), self.device)
 
     def fetch(self, result):
         """Return a float64 (or integer) NumPy copy of one array."""
@@ -352,6 +362,15 @@ class JaxAdapter:
     def compilation_counts(self):
         """Return how many programs the process has lowered so far, eager operations included."""
         return {"programs": self._programs}
+
+    def result_like(self, function, inputs):
+        """Return something of the shape and type of `function(**inputs)`."""
+        # Computing it would compile every operation; only a function that looks at values needs that.
+        errors = self.module.errors
+        try:
+            return self.module.eval_shape(function, **inputs)
+        except (errors.ConcretizationTypeError, errors.TracerArrayConversionError):
+            return self.forward(function, "eager", inputs)()
 
     def forward(self, function, mode, inputs):
         """Return a callable that computes `function(**inputs)`."""
@@ -389,8 +408,13 @@ class JaxAdapter:
     def is_floating(self, array):
         return self.module.numpy.issubdtype(array.dtype, self.module.numpy.floating)
 
-    def all_finite(self, array):
-        return bool(self.module.numpy.isfinite(array).all())
+    def all_finite(self, arrays):
+        # As one program: operation by operation each shape costs two compilations.
+        return bool(self.module.jit(self._all_finite)(arrays))
+
+    def _all_finite(self, arrays):
+        jnp = self.module.numpy
+        return jnp.stack([jnp.isfinite(array).all() for array in arrays]).all() if arrays else True
 
     def release(self):
         """Free what the last benchmark left: compiled programs and what they hold."""

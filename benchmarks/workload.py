@@ -17,7 +17,7 @@ import zlib
 
 import numpy
 
-from . import audits, correctness, device_clock, frameworks, sidecar, telemetry, versions
+from . import audits, correctness, device_clock, drawing, frameworks, sidecar, telemetry, versions
 
 UNTIMED_STEPS = 3
 # On a CPU a step of more FLOPs takes most of a second on two cores, and a process times over twenty.
@@ -299,7 +299,7 @@ class Workload(abc.ABC):
     def arrays(self, size):
         """Return the NumPy inputs of a size: the same for both frameworks, every mode and every process."""
         seed = zlib.crc32(f"{type(self).__name__} {size}".encode())
-        return self.inputs(numpy.random.default_rng(seed), **self.sizes[size].dimensions)
+        return self.inputs(drawing.Generator(seed), **self.sizes[size].dimensions)
 
     def computation(self, adapter):
         """Return the framework's implementation as a function of the inputs alone."""
@@ -316,8 +316,8 @@ class Workload(abc.ABC):
         function = self.computation(adapter)
         if pass_ == "forward":
             return adapter.forward(function, mode, inputs)
-        value = adapter.forward(function, "eager", inputs)()
-        return adapter.grad(function, mode, inputs, self.differentiate, self.cotangent(adapter, value))
+        cotangent = self.cotangent(adapter, adapter.result_like(function, inputs))
+        return adapter.grad(function, mode, inputs, self.differentiate, cotangent)
 
     def check(self, adapter, mode, pass_, precision, size, inputs):
         """Run one step and return (relative error, tolerance) against the float64 reference."""
@@ -330,8 +330,7 @@ class Workload(abc.ABC):
             error, allowed = correctness.check_forward(self, adapter, precision, size, inputs, value)
             if not error <= allowed:
                 return error, allowed
-        value = adapter.forward(self.computation(adapter), "eager", inputs)()
-        cotangent = self.cotangent(adapter, value)
+        cotangent = self.cotangent(adapter, adapter.result_like(self.computation(adapter), inputs))
         return correctness.check_gradient(self, adapter, precision, size, inputs, cotangent, gradients)
 
     def split_grad(self, result):
@@ -465,12 +464,11 @@ def run_synchronised(adapter, step):
 def check_result(adapter, precision, result):
     """Raise TypeError or ValueError unless every array of the result has the claimed type and device and is finite."""
     wanted = audits.precision.dtype_name(adapter, precision)
-    for leaf in adapter.leaves(result):
+    leaves = adapter.leaves(result)
+    for leaf in leaves:
         if not adapter.is_on_device(leaf):
             raise ValueError(f"the result is not on {adapter.device_name()}")
-        if not adapter.is_floating(leaf):
-            continue
-        if str(leaf.dtype) != wanted:
+        if adapter.is_floating(leaf) and str(leaf.dtype) != wanted:
             raise TypeError(f"the result is {leaf.dtype}, not {wanted}")
-        if not adapter.all_finite(leaf):
-            raise ValueError("the result is not finite")
+    if not adapter.all_finite([leaf for leaf in leaves if adapter.is_floating(leaf)]):
+        raise ValueError("the result is not finite")

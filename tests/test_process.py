@@ -14,11 +14,13 @@ SUITE = """
 import atexit
 import ctypes
 import faulthandler
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -118,6 +120,37 @@ class BadRelease:
         os._exit(9)
 
 
+class Big:
+    # In a cycle with itself, which reference counts do not free.
+
+    alive = []
+
+    def __init__(self):
+        self.myself = self
+        self.alive.append(weakref.ref(self))
+
+
+class Cyclic:
+    # How many of the things that it made live on when the next benchmark starts.
+
+    params = [0, 1, 2]
+
+    def setup(self, number):
+        self.living = sum(each() is not None for each in Big.alive)
+        self.big = Big()
+
+    def track_living(self, number):
+        return self.living
+
+
+class Collecting:
+    # The objects that a full collection has to look at.
+
+    def track_objects(self):
+        gc.collect()
+        return len(gc.get_objects())
+
+
 class Cached:
     def setup_cache(self):
         with open(os.environ["RELEASED"], "a") as stream:
@@ -190,6 +223,18 @@ def test_one_process_measures_all(suite, tmp_path):
     assert found[0].timed_seconds == pytest.approx(sum(timed["samples"]))
     assert found[0].python_seconds > found[0].timed_seconds
     assert (tmp_path / "released").read_text() == "released\n" * 2
+
+
+def test_what_a_benchmark_made_is_gone_before_the_next_one(suite):
+    found = measure(suite, *(task("Cyclic.track_living", number, True) for number in range(3)))
+    assert [outcome(found, 0, number)["samples"] for number in range(3)] == [[0], [0], [0]]
+
+
+def test_a_collection_looks_at_what_is_new_alone(suite):
+    found = measure(suite, task("Collecting.track_objects"), task("Collecting.track_objects"))
+    before, after = (outcome(found, 0, entry)["samples"][0] for entry in (0, 1))
+    assert before > 1000
+    assert after < before / 10
 
 
 def test_figures_of_a_group_are_released_together(suite, tmp_path):

@@ -8,7 +8,10 @@ from collections import Counter
 import pytest
 from asv_runner import discovery
 
+from bumps import core
+
 ROOT = pathlib.Path(__file__).parent.parent
+CORE = ROOT / "benchmarks" / "core.txt"
 
 
 @pytest.fixture(scope="module")
@@ -43,17 +46,25 @@ def test_parameters_never_depend_on_what_is_installed(discovered):
     assert {tuple(each.params[0]) for each in discovered} == {("'torch'", "'jax'")}
 
 
-def test_every_line_of_the_core_selection_selects_something(names):
-    lines = (ROOT / "benchmarks" / "core.txt").read_text().splitlines()
-    expressions = [line for line in lines if line.strip() and not line.startswith("#")]
+@pytest.mark.parametrize("accelerator", ["cpu", "cuda13"])
+def test_every_line_of_the_core_selection_selects_something(names, accelerator):
+    expressions = core.patterns(CORE.read_text(), [accelerator])
     assert expressions
     assert [each for each in expressions if not any(re.search(each, name) for name in names)] == []
 
 
-def test_the_core_selection_measures_both_frameworks_alike(names):
-    lines = (ROOT / "benchmarks" / "core.txt").read_text().splitlines()
-    expressions = [line for line in lines if line.strip() and not line.startswith("#")]
+@pytest.mark.parametrize("accelerator", ["cpu", "cuda13"])
+def test_the_core_selection_measures_both_frameworks_alike(names, accelerator):
+    expressions = core.patterns(CORE.read_text(), [accelerator])
     chosen = {name for name in names if any(re.search(each, name) for each in expressions)}
     assert {name.replace("'torch'", "'jax'") for name in chosen if "'torch'" in name} == {
         name for name in chosen if "'jax'" in name
     }
+
+
+def test_a_cpus_core_selection_needs_no_gpu(discovered, names):
+    expressions = core.patterns(CORE.read_text(), ["cpu"])
+    chosen = {name.split("(")[0] for name in names if any(re.search(each, name) for each in expressions)}
+    clocks = {vars(each)["clock"] for each in discovered if each.name in chosen}
+    # Memory has none.
+    assert clocks == {"wall", ""}

@@ -48,6 +48,9 @@ class FakeAdapter:
 
         return step
 
+    def result_like(self, function, inputs):
+        return next(iter(inputs.values()))
+
     def grad(self, function, mode, inputs, differentiate, cotangent):
         return self.forward(function, mode, inputs)
 
@@ -69,8 +72,8 @@ class FakeAdapter:
     def is_floating(self, array):
         return True
 
-    def all_finite(self, array):
-        return bool(numpy.isfinite(array).all())
+    def all_finite(self, arrays):
+        return all(bool(numpy.isfinite(array).all()) for array in arrays)
 
     def dtype(self, precision):
         return numpy.dtype("float32")

@@ -35,8 +35,8 @@ class EagerAdapter(NumpyAdapter):
     def is_floating(self, array):
         return True
 
-    def all_finite(self, array):
-        return bool(numpy.isfinite(array).all())
+    def all_finite(self, arrays):
+        return all(bool(numpy.isfinite(array).all()) for array in arrays)
 
 
 def of(probe_class, name):

@@ -113,7 +113,7 @@ def main() -> None:
     args = parser.parse_args()
 
     config = load_config("asv.conf.json")
-    patterns = args.bench or measuring.core_patterns(config)
+    patterns = args.bench or measuring.core_patterns(config, [Rows(config).parse(args.row)])
     measure_batched(storing(config, "warming"), args.row, patterns, rounds=1)
     outcome, row, control, seconds = measure_batched(storing(config, "batched"), args.row, patterns, args.rounds)
     everything = outcome.plan.selection[row.env_name]

@@ -11,6 +11,7 @@
 #               GPU, the article's table, the core suite with a control, the bump
 #   ROUNDS      processes a row (default: 5)
 #   BENCHMARKS  a regular expression to measure in the stages core and bump instead of the core suite
+#   FRAMEWORKS  of those that PYTHON holds, the ones to measure (default: all)
 #   BENCH_MACHINE  the name that results are stored under (default: the host's)
 # The same command carries on where a stopped one was.
 set -uo pipefail
@@ -31,20 +32,22 @@ fi
 export PYTHONPATH=$tools
 export BENCH_MACHINE=${BENCH_MACHINE:-$(hostname)}
 frameworks=()
-for each in torch jax; do
+for each in ${FRAMEWORKS:-torch jax}; do
     "$python" -c "import importlib.util, sys; sys.exit(not importlib.util.find_spec('$each'))" && frameworks+=("$each")
 done
-[ "${#frameworks[@]}" -gt 0 ] || { echo "$python holds neither torch nor jax" >&2; exit 2; }
+[ "${#frameworks[@]}" -gt 0 ] || { echo "$python holds nothing of ${FRAMEWORKS:-torch and jax}" >&2; exit 2; }
 
 pack() { tar -czf "$out/results.tar.gz" results; }
 trap pack EXIT
 
+# A session a framework: where one interpreter holds both, a process would measure both.
 bench() {
-    local rows=() each
+    local each status=0
     for each in "${frameworks[@]}"; do
-        rows+=(--row "$each installed:$python" --row "$each installed:$python control")
+        python3 -m bumps bench --row "$each installed:$python" --row "$each installed:$python control" \
+            --rounds "$rounds" --machine "$BENCH_MACHINE" --no-publish "$@" || status=1
     done
-    python3 -m bumps bench "${rows[@]}" --rounds "$rounds" --machine "$BENCH_MACHINE" --no-publish "$@"
+    return "$status"
 }
 
 failed=0

@@ -19,12 +19,13 @@ import time
 
 from asv.results import Results
 
-from bumps import pruning, writer
+from bumps import core, pruning, writer
 from bumps.journal import Session
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MEASURED = ROOT / "results" / "h200"
 RELEASES = {"torch": ("2.14.1", "2.15.0"), "jax": ("0.11.2", "0.12.0.1")}
+ACCELERATOR = "cuda13"
 ROUNDS = 5
 FIRST_NIGHT = datetime.datetime(2025, 1, 1, 2, tzinfo=datetime.UTC)
 # Of each prepared step a process writes so many records.
@@ -32,9 +33,9 @@ PER_STEP = {"audit": 3, "telemetry": 1, "cost": 1, "kernels": 1}
 
 
 def selection(benchmarks: dict[str, dict], framework: str) -> list[tuple[str, int]]:
-    """Return the items of benchmarks/core.txt of one framework, whatever a machine can afford."""
-    lines = (ROOT / "benchmarks" / "core.txt").read_text().splitlines()
-    patterns = [re.compile(line) for line in lines if line and not line.startswith("#")]
+    """Return the items of benchmarks/core.txt of one framework on a GPU."""
+    text = (ROOT / "benchmarks" / "core.txt").read_text()
+    patterns = [re.compile(line) for line in core.patterns(text, [ACCELERATOR])]
     found = []
     for name, benchmark in sorted(benchmarks.items()):
         for index, values in enumerate(itertools.product(*benchmark["params"])):
@@ -70,7 +71,7 @@ def write_night(folder: pathlib.Path, night: int, commit: str, benchmarks: dict,
     for framework, (old, new) in RELEASES.items():
         items = selection(benchmarks, framework)
         rows = {
-            f"pinned-py3.12-{framework}{release}-BENCH_ACCELERATORcuda13{suffix}": release
+            f"pinned-py3.12-{framework}{release}-BENCH_ACCELERATOR{ACCELERATOR}{suffix}": release
             for release, suffix in ((old, ""), (new, ""), (new, "-REPLICAcontrol"))
         }
         name = f"{started:%Y%m%dT%H%M%SZ}-{framework}"

@@ -51,8 +51,8 @@ def run(args):
         raise UserError("--bench chooses the benchmarks; leave out --core")
     config = load_config(args.config)
     progress = measuring.console()
-    chosen = measuring.core_patterns(config) if args.core else args.bench
     rows = _rows(Rows(config, args.python), args.row, progress)
+    chosen = measuring.core_patterns(config, rows) if args.core else args.bench
     options = Options(
         patterns=chosen or [STARTER_BENCHMARKS],
         rounds=args.rounds,

@@ -3,13 +3,13 @@
 import argparse
 import contextlib
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from asv.config import Config
 from asv.util import UserError
 from rich.console import Console
 
-from bumps import costs, journals, publishing
+from bumps import core, costs, journals, publishing
 from bumps.driver import Outcome
 from bumps.rows import Row
 
@@ -57,14 +57,14 @@ def positive(text: str) -> int:
     return value
 
 
-def core_patterns(config: Config) -> list[str]:
-    """Return the regular expressions of the default selection. Raises UserError when there is none."""
+def core_patterns(config: Config, rows: Iterable[Row]) -> list[str]:
+    """Return the regular expressions of the default selection for these rows. Raises UserError when there is none."""
     path = pathlib.Path(config.benchmark_dir) / CORE
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}); choose with --bench, or --all-benchmarks") from None
-    return [line for line in lines if line and not line.startswith("#")]
+    return core.patterns(text, [row.accelerator for row in rows])
 
 
 def console() -> Console:

@@ -10,7 +10,7 @@ from bumps import check, driver, looks, report
 from bumps.commands import measuring
 from bumps.driver import Nothing, Options, Outcome
 from bumps.results import Archive
-from bumps.rows import Bump, Rows, load_config
+from bumps.rows import Bump, Row, Rows, load_config
 
 SAME, CHANGED, AMBIGUOUS, NOTHING_MEASURED = 0, 1, 3, measuring.NOTHING_MEASURED
 
@@ -68,7 +68,7 @@ def run(args):
     unlike = {(bump.old.env_name, bump.new.env_name): _unlike(bump, args.force) for bump in bumps}
     rows = list({row.env_name: row for bump in bumps for row in bump.rows}.values())
     options = Options(
-        patterns=_patterns(config, args),
+        patterns=_patterns(config, args, rows),
         rounds=args.rounds,
         budget=None if args.budget is None else 60 * args.budget,
         confirm=not args.no_confirm,
@@ -125,12 +125,12 @@ def _unlike(bump: Bump, force: bool) -> tuple[str, ...]:
     return differences
 
 
-def _patterns(config: Config, args) -> list[str]:
+def _patterns(config: Config, args, rows: list[Row]) -> list[str]:
     if args.bench and (args.core or args.all_benchmarks):
         raise UserError("--bench chooses the benchmarks; leave out --core and --all-benchmarks")
     if args.all_benchmarks:
         return []
-    return args.bench or measuring.core_patterns(config)
+    return args.bench or measuring.core_patterns(config, rows)
 
 
 def _reports(config: Config, outcome: Outcome, unlike: dict) -> list[dict]:
