@@ -69,6 +69,9 @@ def _figure(clock, mode, pass_, workload):
     method.isolated = False
     if clock == "kernels":
         method.unit = "kernels"
+    if clock == "device":
+        # asv would warm up with the clock running, and each of thousands of kernels would become an object.
+        method.warmup_time = 0
     return method
 
 
@@ -190,6 +193,8 @@ class Workload(abc.ABC):
             if not _READY.holds(type(self), mode, pass_, params):
                 _READY.clear()
                 step = self._ready_step(mode, pass_, *params)
+                if clock == "device":
+                    _warm_up(step, self.warmup_time)
                 _READY.hold((type(self), mode, pass_, params), name, step)
             _READY.choose_clock(clock)
         self.step = _READY.step
@@ -350,6 +355,12 @@ class Workload(abc.ABC):
         """Free what the benchmark holds; called by a driver that measures several in one process."""
         self.step = self._prepared = None
         _READY.clear()
+
+
+def _warm_up(step, seconds):
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        step()
 
 
 class _Ready:

@@ -1,13 +1,14 @@
 """The timing policy with a fake framework: what a timed step contains, and what is refused."""
 
 import contextlib
+import functools
 import time
 
 import numpy
 import pytest
 from asv_runner.discovery import _get_benchmark
 
-from benchmarks import frameworks, sidecar, workload
+from benchmarks import device_clock, frameworks, sidecar, workload
 
 STEP_SECONDS = 0.02
 
@@ -212,3 +213,47 @@ def test_wall_device_and_kernel_figures_of_a_step_are_told_apart_by_their_clock(
         "time_eager_grad_device": ("device", "eager", "grad"),
         "track_eager_grad_kernels": ("kernels", "eager", "grad"),
     }
+
+
+class CountingClock:
+    """A device clock that says how many steps were run while it recorded."""
+
+    def __init__(self, adapter):
+        self._adapter = adapter
+        self.recording = False
+        self.recorded = 0
+        self._before = adapter.steps
+
+    def start(self):
+        self.recording, self._before = True, self._adapter.steps
+
+    def stop(self):
+        self.recording = False
+
+    def __call__(self):
+        self.recorded = self._adapter.steps - self._before
+        return self.recorded
+
+
+@pytest.mark.parametrize("after_wall", [False, True])
+def test_the_device_clock_records_no_step_of_warming_up(adapter, monkeypatch, after_wall):
+    adapter.steps = 0
+    original = FakeAdapter.wait
+    monkeypatch.setattr(
+        FakeAdapter, "wait", lambda self, result: setattr(self, "steps", self.steps + 1) or original(self, result)
+    )
+    clock = CountingClock(adapter)
+    monkeypatch.setattr(device_clock, "get", functools.cache(lambda: clock))
+    monkeypatch.setattr(device_clock, "why_not", lambda: None)
+    if after_wall:
+        wall = benchmark("time_eager_forward", repeat=2, warmup_time=0.05)
+        wall.do_setup()
+        wall.do_run()
+    prepared = adapter.steps
+    timed = benchmark("time_eager_forward_device", repeat=4)
+    timed.do_setup()
+    assert clock.recording
+    # Another step of the same process that has not been warm has to be warmed up first.
+    assert (adapter.steps - prepared > workload.UNTIMED_STEPS + 1) == (not after_wall)
+    assert timed.do_run()["samples"] == [1] * 4
+    assert clock.recorded == 4
