@@ -4,6 +4,7 @@ A function `layer_backward` takes what is pulled back and returns the gradients 
 their order.
 """
 
+import concurrent.futures
 import math
 
 import numpy
@@ -77,14 +78,20 @@ def cross_entropy_backward(logits, classes):
 
 
 def _causal_scores(query, key):
-    """q·kᵀ/√d with −∞ above the diagonal, for (batch, length, heads, d): (batch, heads, length, length)."""
-    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key, optimize=True) / math.sqrt(query.shape[-1])
+    """q·kᵀ/√d with −∞ above the diagonal, for (…, length, heads, d): (…, heads, length, length)."""
+    scores = numpy.einsum("...qhd,...khd->...hqk", query, key, optimize=True) / math.sqrt(query.shape[-1])
     return numpy.where(numpy.tril(numpy.ones(scores.shape[-2:], bool)), scores, -numpy.inf)
 
 
 def causal_attention(query, key, value):
     """softmax(q·kᵀ/√d)·v, position i seeing positions up to i; all of shape (batch, length, heads, d)."""
-    return numpy.einsum("bhqk,bkhd->bqhd", softmax(_causal_scores(query, key)), value, optimize=True)
+    # NumPy takes exponentials with one thread, and of a large size there are half a billion.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return numpy.stack(list(pool.map(_attention_of_one, query, key, value)))
+
+
+def _attention_of_one(query, key, value):
+    return numpy.einsum("hqk,khd->qhd", softmax(_causal_scores(query, key)), value, optimize=True)
 
 
 def causal_attention_backward(pulled, query, key, value):

@@ -3,8 +3,8 @@
     .venv/bin/python tools/compare_launch.py --row 'jax==0.10.2' --rounds 5
     .venv/bin/python tools/compare_launch.py --row 'torch installed:/opt/venv/bin/python'
 
-What is compiled is kept: one round in batches, which is not counted, fills the caches for all ways alike. Prints wall
-times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
+What is compiled is kept: one round in batches, which is not counted, fills the caches for all ways alike. What that round
+skips and what is `isolated`, which has a process of its own either way, is left out. Prints wall times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
 to measure, and between a row and its control within each (the machine's noise). Results go to .cache/compare_launch
 and are replaced each time.
 """
@@ -31,6 +31,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from bumps import driver
 from bumps.commands import measuring
 from bumps.driver import Options, Outcome
+from bumps.plan import Item
 from bumps.results import name_with_params
 from bumps.rows import CONTROL, INSTALLED, REPLICA, Row, Rows, load_config
 
@@ -63,7 +64,31 @@ def measure_batched(config: Config, named: str, patterns: list[str], rounds: int
     return outcome, row, control, time.monotonic() - started
 
 
-def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, way: str, machine: str) -> float:
+def to_compare(outcome: Outcome, row: Row) -> list[Item]:
+    """Return what the warming round measured of the row, without what is isolated."""
+    everything = list(outcome.plan.selection[row.env_name])
+    return [
+        item
+        for item, value in zip(everything, medians("warming", outcome, row, everything), strict=True)
+        if value is not None and not math.isnan(value) and not outcome.benchmarks[item.benchmark].get("isolated")
+    ]
+
+
+def exactly(items: list[Item], outcome: Outcome) -> list[str]:
+    """Return regular expressions that select these items and no others."""
+    found = []
+    for item in items:
+        benchmark = outcome.benchmarks[item.benchmark]
+        combination = driver.combinations_of(benchmark)[item.index]
+        quoted = [
+            next(text for text in texts if driver.unquote(text) == value)
+            for texts, value in zip(benchmark["params"], combination, strict=True)
+        ]
+        found.append(f"^{re.escape(name_with_params(item.benchmark, quoted))}$")
+    return found
+
+
+def measure_with_asv(config: Config, row: Row, chosen: list[str], rounds: int, way: str, machine: str) -> float:
     narrowed = copy.copy(config)
     is_installed = row.named.startswith(f"{INSTALLED}:")
     narrowed.matrix = {
@@ -78,7 +103,7 @@ def measure_with_asv(config: Config, row: Row, names: list[str], rounds: int, wa
         Run.run(
             narrowed,
             range_spec="HEAD^!",
-            bench=[f"^{re.escape(name)}$" for name in names],
+            bench=chosen,
             attribute={"rounds": rounds},
             env_spec=[specified],
             machine=machine,
@@ -114,28 +139,13 @@ def main() -> None:
 
     config = load_config("asv.conf.json")
     patterns = args.bench or measuring.core_patterns(config, [Rows(config).parse(args.row)])
-    measure_batched(storing(config, "warming"), args.row, patterns, rounds=1)
-    outcome, row, control, seconds = measure_batched(storing(config, "batched"), args.row, patterns, args.rounds)
-    everything = outcome.plan.selection[row.env_name]
-    values = dict(zip(everything, medians("batched", outcome, row, list(everything)), strict=True))
-    # What the row skips costs `asv run` a process a round all the same; it is left out of the comparison.
-    items = [
-        item
-        for item, value in values.items()
-        if value is not None and not math.isnan(value) and not outcome.benchmarks[item.benchmark].get("isolated")
-    ]
-    names = []
-    for item in items:
-        benchmark = outcome.benchmarks[item.benchmark]
-        combination = driver.combinations_of(benchmark)[item.index]
-        quoted = [
-            next(text for text in texts if driver.unquote(text) == value)
-            for texts, value in zip(benchmark["params"], combination, strict=True)
-        ]
-        names.append(name_with_params(item.benchmark, quoted))
+    outcome, row, _, _ = measure_batched(storing(config, "warming"), args.row, patterns, rounds=1)
+    chosen = exactly(to_compare(outcome, row), outcome)
+    outcome, row, control, seconds = measure_batched(storing(config, "batched"), args.row, chosen, args.rounds)
+    items = list(outcome.plan.selection[row.env_name])
     wall = {"batched": seconds}
     for way in args.ways:
-        wall[way] = measure_with_asv(storing(config, way), row, names, args.rounds, way, outcome.machine)
+        wall[way] = measure_with_asv(storing(config, way), row, chosen, args.rounds, way, outcome.machine)
 
     of_row = {way: medians(way, outcome, row, items) for way in wall}
     of_control = {way: medians(way, outcome, control, items) for way in wall}

@@ -12,8 +12,8 @@ LEAST_REPEATS = 3
 # A product that the narrower one says takes longer is left out: eager fp16 on a CPU may do 1 GFLOP/s.
 LONGEST_SECONDS = 0.5
 # A step above the peak has it measured again this often: so much sooner did something else slow the peak down than the
-# step is impossible.
-MEASUREMENTS = 20
+# step is impossible. A GPU is nobody else's.
+MEASUREMENTS_ON_GPU, MEASUREMENTS_ON_CPU = 3, 20
 # Widths of the square products, and how many run for one synchronisation. On a GPU fewer or narrower ones would
 # measure the launch. On a CPU the fastest depends on caches and library; the narrow ones fit between two interruptions.
 ON_GPU, ON_CPU = ((8192, 8),), ((256, 4), (384, 2), (512, 1), (1024, 1))
@@ -36,7 +36,8 @@ def examine(prepared):
         return "ok", detail
     peak = peak_of(prepared.adapter, prepared.precision)
     rate = flops / prepared.step_seconds
-    while not peak.explains(rate) and peak.measurements < MEASUREMENTS:
+    most = MEASUREMENTS_ON_GPU if prepared.adapter.on_gpu else MEASUREMENTS_ON_CPU
+    while not peak.explains(rate) and peak.measurements < most:
         peak.measure()
     detail.update(peak_flops_per_second=peak.rate, share_of_peak=rate / peak.rate, peak_measurements=peak.measurements)
     return ("ok" if peak.explains(rate) else "impossible"), detail
