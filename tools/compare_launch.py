@@ -3,10 +3,10 @@
     .venv/bin/python tools/compare_launch.py --row 'jax==0.10.2' --rounds 5
     .venv/bin/python tools/compare_launch.py --row 'torch installed:/opt/venv/bin/python'
 
-What is compiled is kept: one round in batches, which is not counted, fills the caches for all ways alike. What that round
-skips and what is `isolated`, which has a process of its own either way, is left out. Prints wall times with their ratios, and how far the medians of one and the same benchmark lie apart: between the ways
-to measure, and between a row and its control within each (the machine's noise). Results go to .cache/compare_launch
-and are replaced each time.
+What is compiled is kept: one round in batches, which is not counted, fills the caches for all ways alike. What that
+round skips and what is `isolated`, which has a process of its own either way, is left out. Prints wall times with their
+ratios, and how far the medians of one and the same benchmark lie apart: between the ways to measure, and between a row
+and its control within each (the machine's noise). Results go to .cache/compare_launch and are replaced each time.
 """
 
 import argparse
