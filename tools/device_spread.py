@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """Prints how far processes of a row lie apart: wall clock, device clock, device clock within one set of kernels.
 
-    .venv/bin/python tools/device_spread.py results/MACHINE/sessions/SESSION.jsonl
+    .venv/bin/python tools/device_spread.py results/MACHINE/sessions/SESSION.jsonl [--with-controls]
 
 The spread is the standard deviation of the logarithm of process medians. An autotuner that chooses other kernels in
 other processes makes the device clock spread; within one set of kernels it says how steady the instrument is.
@@ -9,6 +9,7 @@ other processes makes the device clock spread; within one set of kernels it says
 
 import argparse
 import collections
+import functools
 import json
 import math
 import pathlib
@@ -21,6 +22,7 @@ from bumps import journals
 from bumps.driver import combinations_of
 
 CLOCKS = ("wall", "device", "device, one set")
+CONTROL = "-REPLICAcontrol"
 
 
 def spread(medians: list[float]) -> float | None:
@@ -37,6 +39,7 @@ def pooled(groups: list[list[float]]) -> float | None:
     return math.sqrt(squares / sum(len(group) - 1 for group in groups))
 
 
+@functools.cache
 def kernel_sets(sidecar: pathlib.Path) -> dict[tuple, list[tuple[float, str]]]:
     """Return (benchmark, parameters) -> (time, set of kernels) of each process."""
     found = collections.defaultdict(list)
@@ -50,7 +53,11 @@ def kernel_sets(sidecar: pathlib.Path) -> dict[tuple, list[tuple[float, str]]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("session", type=pathlib.Path)
-    session = parser.parse_args().session
+    parser.add_argument(
+        "--with-controls", action="store_true", help="take a row and its control, which are the same, together"
+    )
+    arguments = parser.parse_args()
+    session = arguments.session
     machine = session.parent.parent
     benchmarks = json.loads((machine.parent / "benchmarks.json").read_text())
     figures = collections.defaultdict(dict)
@@ -62,16 +69,18 @@ def main() -> int:
             benchmark = benchmarks.get(entry["benchmark"], {})
             if entry.get("samples") and benchmark.get("clock") in ("wall", "device"):
                 params = combinations_of(benchmark)[entry["index"]]
-                step = entry["benchmark"].removesuffix("_device"), params
+                clock, name, row = benchmark["clock"], entry["benchmark"], process["env_name"]
+                name = name.removesuffix("_device") if clock == "device" else name
                 median = statistics.median(entry["samples"])
-                figures[process["env_name"], *step].setdefault(benchmark["clock"], []).append((started, ended, median))
+                found = row, started, ended, median
+                row = row.removesuffix(CONTROL) if arguments.with_controls else row
+                figures[row, name, params].setdefault(clock, []).append(found)
 
     by_row = collections.defaultdict(lambda: collections.defaultdict(list))
     for (env_name, name, params), clocks in sorted(figures.items()):
-        ran = kernel_sets(machine / f"{env_name}.jsonl").get((name, params), [])
         sets = collections.defaultdict(list)
-        for started, ended, median in clocks.get("device", []):
-            for when, chosen in ran:
+        for measured, started, ended, median in clocks.get("device", []):
+            for when, chosen in kernel_sets(machine / f"{measured}.jsonl").get((name, params), []):
                 if started <= when <= ended:
                     sets[chosen].append(median)
         values = (
