@@ -2,14 +2,20 @@
 
 import hashlib
 import json
+import math
+import re
 from dataclasses import dataclass
 
 from bumps import report as reports
+from bumps import reproduce
 from bumps.site.feed import bump_id
 
 WORST_SHOWN = 10
 # What says nothing of a row that was told about before.
 UNSETTLED = ("regressed", "ambiguous", "unmeasured")
+# By less than this logarithm a ratio moves from night to night.
+SAME_RATIO = math.log(1.1)
+RATIO = re.compile(r"[0-9]{1,9}\.[0-9]{1,9}")
 # An issue's body is limited; the rest of so many rows hardly decides.
 MOST_IDS = 1000
 
@@ -18,7 +24,7 @@ MOST_IDS = 1000
 class Message:
     """One message for one bump.
 
-    `bump` names the bump whatever is found, `state` what was found: the same state is not sent twice. `alarming` is
+    `bump` names the bump whatever is found, `state` what was found: what repeats it is not sent. `alarming` is
     false when nothing is regressed or broken (any more): such a message only closes an earlier one. `unsettled` are ids
     of rows without a settled verdict.
     """
@@ -31,14 +37,36 @@ class Message:
     alarming: bool
     unsettled: frozenset[str]
 
+    def repeats(self, before: str | None) -> bool:
+        """Whether the state `before` told of the same rows and verdicts, and of no ratio that moved by a tenth."""
+        if before is None or _digest(before) != _digest(self.state):
+            return False
+        told, found = _ratios(before), _ratios(self.state)
+        return all(abs(math.log(found[row] / told[row])) < SAME_RATIO for row in found.keys() & told.keys())
+
     def clears(self, before: str) -> bool:
         """Whether no row that was told about with the state `before` is regressed, broken or unsettled."""
-        return not self.alarming and not self.unsettled & set(before.partition(":")[2].split(","))
+        return not self.alarming and not self.unsettled & _rows_of(before).keys()
 
     @property
     def marker(self) -> str:
         """What is hidden in an issue, so that it is found again."""
         return f"<!-- bump:{self.bump} -->"
+
+
+def _digest(state: str) -> str:
+    return state.partition(":")[0]
+
+
+def _rows_of(state: str) -> dict[str, str]:
+    """Return the ids of the rows that a state tells of, with their ratios, empty where a row has none."""
+    parts = (each.partition("=") for each in state.partition(":")[2].split(",") if each)
+    return {row: ratio for row, _, ratio in parts}
+
+
+def _ratios(state: str) -> dict[str, float]:
+    found = {row: float(ratio) for row, ratio in _rows_of(state).items() if RATIO.fullmatch(ratio)}
+    return {row: ratio for row, ratio in found.items() if ratio > 0}
 
 
 def rows_to_tell(report: dict) -> list[dict]:
@@ -54,22 +82,23 @@ def rows_to_tell(report: dict) -> list[dict]:
 def message(report: dict, site: str | None = None) -> Message:
     """Return the message of a report; `site` is where the pages are served, for links to rows."""
     rows = rows_to_tell(report)
-    state = [[row["name"], row["params"], row["verdict"], round(row["ratio"] or 0, 2)] for row in rows]
     bump = bump_id(report)
-    told = {_row_id(row) for row in rows}
+    told = {_row_id(row): row for row in rows}
     unsettled = {
         _row_id(row) for row in report["benchmarks"] if row["verdict"] in UNSETTLED and not row["acknowledged"]
     }
-    digest = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()[:16]
+    verdicts = sorted((each, row["verdict"]) for each, row in told.items())
+    digest = hashlib.sha256(json.dumps(verdicts).encode()).hexdigest()[:16]
+    ratios = [f"{each}={told[each]['ratio'] or 0:.3f}".removesuffix("=0.000") for each in sorted(told)]
     head = f"{report['framework']} {report['old']} → {report['new']}"
     return Message(
         bump=bump,
-        state=f"{digest}:{','.join(sorted(told)[:MOST_IDS])}",
+        state=f"{digest}:{','.join(ratios[:MOST_IDS])}",
         title=_title(head, rows, report),
         markdown=_text(report, rows, site, bump, _code),
         plain=_text(report, rows, site, bump, _plain),
         alarming=bool(rows),
-        unsettled=frozenset(unsettled - told),
+        unsettled=frozenset(unsettled - told.keys()),
     )
 
 
@@ -112,8 +141,10 @@ def _text(report: dict, rows: list[dict], site: str | None, bump: str, quote) ->
         ]
     if site:
         lines += ["", f"All rows: {site.rstrip('/')}/bumps.html#{bump}"]
-    if rows:
-        lines += ["", "Reproduce the first row on your own machine:", "", _reproduce(report, rows[0], quote)]
+    scripts = [row for row in rows if reproduce.is_step(row, report)]
+    if scripts:
+        which = "row" if scripts[0] is rows[0] else "step"
+        lines += ["", f"Reproduce the first {which} on your own machine:", "", _reproduce(report, scripts[0], quote)]
     return "\n".join(lines) + "\n"
 
 

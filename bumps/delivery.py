@@ -58,7 +58,7 @@ def deliver(message: Message, target: str, sent: Sent) -> str:
         return GitHub().deliver(message)
     key = _key(target)
     before = sent.before(key, message)
-    if before == message.state or (before is None and not message.alarming):
+    if message.repeats(before) or (before is None and not message.alarming):
         return "nothing new"
     if not message.alarming and not message.clears(before):
         return NOT_SETTLED
@@ -114,9 +114,10 @@ class GitHub:
         first = known[0]
         number = str(first["number"])
         # Also where somebody closed it by hand: the same verdict opens nothing again.
-        if self._state(message) in first["body"]:
+        told = self._told(first["body"])
+        if message.repeats(told):
             return "nothing new"
-        if not message.alarming and not message.clears(self._told(first["body"])):
+        if not message.alarming and not message.clears(told):
             return NOT_SETTLED
         done = "updated"
         # The state that the body holds comes last: after a failure in between, the next alert carries on.

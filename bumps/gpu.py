@@ -70,14 +70,12 @@ def chosen() -> Gpu | None:
 
 
 def _by_uuid(pynvml, prefix: str):
-    """Return the GPU whose UUID begins so, as CUDA accepts it; a part of a GPU (MIG) stands for the whole."""
+    """Return the one GPU whose UUID begins so, as CUDA accepts it; a part of a GPU (MIG) stands for the whole."""
     if prefix.startswith("MIG-"):
         return pynvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(pynvml.nvmlDeviceGetHandleByUUID(prefix))
-    for index in range(pynvml.nvmlDeviceGetCount()):
-        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-        if prefix and _text(pynvml.nvmlDeviceGetUUID(handle)).startswith(prefix):
-            return handle
-    return None
+    handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+    found = [handle for handle in handles if prefix and _text(pynvml.nvmlDeviceGetUUID(handle)).startswith(prefix)]
+    return found[0] if len(found) == 1 else None
 
 
 def compute_processes(gpu: Gpu) -> int:

@@ -4,6 +4,9 @@ Nothing in it is run, followed or written where it says: it is unpacked name by 
 there, given safe names, and then merged as any other tree.
 """
 
+import bz2
+import functools
+import gzip
 import json
 import lzma
 import pathlib
@@ -25,11 +28,14 @@ from bumps.results import NOT_RESULTS
 # What asv and this suite know of a machine; the rest of a result file's params are its row's.
 FACTS = ("arch", "cpu", "driver", "gpu", "num_cpu", "os", "ram")
 LARGEST_FILE = 64 * 2**20
+# Its members' headers and padding come on top.
+LARGEST_ARCHIVE = artifact.MOST_BYTES + 64 * 2**20
+MOST_ENTRIES = 2 * artifact.MOST_FILES
 CHUNK = 2**20
 # What the two modules raise of archives that are damaged, encrypted or packed in a way that they do not know.
 UNPACKABLE = (
     *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError),
-    *(EOFError, ValueError, RuntimeError, OverflowError),
+    *(EOFError, OSError, ValueError, RuntimeError, OverflowError),
 )
 
 
@@ -60,11 +66,11 @@ def take(file: pathlib.Path, target: pathlib.Path, machine: str | None = None) -
             if zipfile.is_zipfile(file):
                 with zipfile.ZipFile(file) as archive:
                     _unpack(_zip_members(archive), unpacked, file.name)
-            elif tarfile.is_tarfile(file):
-                with tarfile.open(file) as archive:
-                    _unpack(_tar_members(archive), unpacked, file.name)
+            elif _is_tar(plain := _decompressed(file, pathlib.Path(temporary) / "decompressed")):
+                with tarfile.open(plain, "r:") as archive:
+                    _unpack(_tar_members(archive, file.name), unpacked, file.name)
             else:
-                _unpack_result(file, unpacked)
+                _unpack_result(plain, unpacked, file.name)
         except UNPACKABLE as error:
             raise UserError(f"{file.name} cannot be unpacked: {error}") from None
         found = Imported(merging.Merged())
@@ -95,8 +101,30 @@ def _zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
         yield info.filename, lambda info=info: archive.open(info)
 
 
-def _tar_members(archive: tarfile.TarFile) -> Iterator[Member]:
-    for info in archive:
+def _decompressed(file: pathlib.Path, copy: pathlib.Path) -> pathlib.Path:
+    """Return what a compressed file holds, the file itself where it is not compressed: tarfile reads a header of any
+    length into memory, so what it is given has to be limited before."""
+    with open(file, "rb") as stream:
+        start = stream.read(8)
+    for magic, opened in ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open)):
+        if start.startswith(magic):
+            _copy(functools.partial(opened, file), copy, LARGEST_ARCHIVE, file.name)
+            return copy
+    return file
+
+
+def _is_tar(file: pathlib.Path) -> bool:
+    try:
+        tarfile.open(file, "r:").close()
+    except tarfile.TarError:
+        return False
+    return True
+
+
+def _tar_members(archive: tarfile.TarFile, name: str) -> Iterator[Member]:
+    for count, info in enumerate(archive):
+        if count > MOST_ENTRIES:
+            raise UserError(f"{name} holds over {MOST_ENTRIES} files and folders")
         if info.isdir():
             continue
         if not info.isreg():
@@ -122,7 +150,7 @@ def _unpack(members: Iterator[Member], folder: pathlib.Path, name: str) -> None:
         if parts[-1] == merging.SUITE:
             # What this suite's benchmarks are is not the sender's to say; its size counts all the same.
             with tempfile.NamedTemporaryFile() as unused:
-                size += _copy(open_member, pathlib.Path(unused.name), artifact.MOST_BYTES - size, name)
+                size += _copy(open_member, pathlib.Path(unused.name), _room(size), name)
             continue
         own = folders.setdefault(above, folder / str(len(folders)))
         place = own / merging.SESSIONS if in_sessions else own
@@ -134,7 +162,7 @@ def _unpack(members: Iterator[Member], folder: pathlib.Path, name: str) -> None:
             kept = f"{count}.json"
         if (place / kept).exists():
             raise UserError(f"{name} holds {ascii(member)[:200]} twice")
-        size += _copy(open_member, place / kept, artifact.MOST_BYTES - size, name)
+        size += _copy(open_member, place / kept, _room(size), name)
 
 
 def _plain(part: str, name: str) -> str:
@@ -144,24 +172,28 @@ def _plain(part: str, name: str) -> str:
     return part
 
 
+def _room(size: int) -> int:
+    return min(artifact.MOST_BYTES - size, LARGEST_FILE)
+
+
 def _copy(open_member: Callable, path: pathlib.Path, most: int, name: str) -> int:
     """Copy a member and return its size; what an archive says of sizes is not trusted."""
     size = 0
     with open_member() as source, open(path, "wb") as copy:
         while chunk := source.read(CHUNK):
             size += len(chunk)
-            if size > min(most, LARGEST_FILE):
+            if size > most:
                 raise UserError(f"{name} is too large: over {LARGEST_FILE >> 20} MiB a file or "
                                 f"{artifact.MOST_BYTES >> 20} MiB altogether")  # fmt: skip
             copy.write(chunk)
     return size
 
 
-def _unpack_result(file: pathlib.Path, folder: pathlib.Path) -> None:
+def _unpack_result(file: pathlib.Path, folder: pathlib.Path, name: str) -> None:
     """Lay out one result file as a machine's folder, with the machine's facts that it holds."""
     if file.stat().st_size > LARGEST_FILE:
-        raise UserError(f"{file.name} is too large: over {LARGEST_FILE >> 20} MiB")
-    content = received.result(received.parse(file.read_bytes(), file.name), file.name)
+        raise UserError(f"{name} is too large: over {LARGEST_FILE >> 20} MiB")
+    content = received.result(received.parse(file.read_bytes(), name), name)
     params = content["params"]
     facts = {name: params[name] for name in FACTS if params.get(name) is not None}
     (folder / "0").mkdir()

@@ -15,6 +15,8 @@ SCHEMA = pathlib.Path(__file__).with_name("result_schema.json")
 # A benchmark of ours has a few hundred.
 MOST_COMBINATIONS = 100_000
 LONGEST_REASON = 200
+# asv has twelve; whether they are unique takes the square of their number.
+MOST_COLUMNS = 100
 PER_FIGURE = ("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat")
 
 
@@ -42,6 +44,9 @@ def result(content: dict, name: str) -> dict:
         content = {**in_current_format(content), "version": ASV_FORMAT}
     except ValueError as error:
         raise UserError(f"{name} {_short(error)}") from None
+    columns = content.get("result_columns")
+    if isinstance(columns, list) and len(columns) > MOST_COLUMNS:
+        raise UserError(f"{name} has over {MOST_COLUMNS} result_columns")
     _validate(content, "result", name)
     columns = content["result_columns"]
     for benchmark, values in content["results"].items():

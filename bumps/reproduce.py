@@ -90,6 +90,12 @@ def _public(version: object) -> str:
         return str(version)
 
 
+def is_step(row: dict, report: dict) -> bool:
+    """Whether a row of a report is a step of a workload of this suite: only those can be written as a script."""
+    has_module = row["name"].count(".") > 1
+    return bool(row["mode"] and row["pass"] and has_module) and row["params"].get("framework") == report["framework"]
+
+
 def script(
     report: dict, row: dict, suite: Suite, environments: Sequence[dict], requirements: Sequence[dict], name: str
 ) -> str:
@@ -98,9 +104,8 @@ def script(
     `environments` and `requirements` are the inventories and the requirements of the old and the new side. Raises
     UserError for a benchmark that times no step of a workload.
     """
-    module = row["name"].rpartition(".")[0]
-    module, _, workload = module.rpartition(".")
-    if not (row["mode"] and row["pass"] and module) or row["params"].get("framework") != report["framework"]:
+    module, _, workload = row["name"].rpartition(".")[0].rpartition(".")
+    if not is_step(row, report):
         raise UserError(f"{row['name']} is no step of a workload of this suite; only those can be written as a script")
     framework = report["framework"]
     extract = Extract(suite, module, workload, framework, row["mode"], row["pass"])

@@ -9,10 +9,13 @@ from recording_gh import RecordingGh
 
 from bumps import alert, cli, delivery
 from bumps.gh import gh as run_gh
+from bumps.report import short_name
 
 ROW = {
     "name": "matmul_chain.MatmulChain.time_compiled_forward",
     "params": {"framework": "torch", "precision": "bf16"},
+    "mode": "compiled",
+    "pass": "forward",
     "verdict": "regressed",
     "confirmed": True,
     "ratio": 1.42,
@@ -91,6 +94,51 @@ def test_the_same_verdict_goes_to_a_file_once_and_a_changed_one_again(tmp_path):
     assert "×1.90" in (tmp_path / "message.md").read_text()
     assert delivery.deliver(alert.message(report()), f"file:{tmp_path / 'other.md'}", sent) == "nothing new"
     assert not (tmp_path / "other.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "again"),
+    [
+        (1.42, 1.43, False),
+        (1.42, 1.55, False),
+        (1.42, 1.57, True),
+        (1.42, 1.28, True),
+        (0.004, 0.005, True),
+        (None, None, False),
+    ],
+)
+def test_a_ratio_is_told_again_when_it_moved_by_a_tenth(tmp_path, gh, told, found, again):
+    verdict = "regressed" if told else "broken"
+    before, after = (alert.message(report({**ROW, "verdict": verdict, "ratio": ratio})) for ratio in (told, found))
+    sent, file = delivery.Sent(tmp_path / "sent"), f"file:{tmp_path / 'message.md'}"
+    for target in ("github", file):
+        delivery.deliver(before, target, sent)
+    assert delivery.deliver(after, file, sent) == ("sent" if again else "nothing new")
+    assert delivery.deliver(after, "github", sent) == ("updated issue 1" if again else "nothing new")
+
+
+def test_a_slow_drift_is_told_when_it_is_a_tenth_from_what_was_told(tmp_path):
+    sent, file = delivery.Sent(tmp_path / "sent"), f"file:{tmp_path / 'message.md'}"
+    done = [
+        delivery.deliver(alert.message(report({**ROW, "ratio": ratio})), file, sent)
+        for ratio in (1.40, 1.45, 1.50, 1.55, 1.60)
+    ]
+    assert done == ["sent", "nothing new", "nothing new", "sent", "nothing new"]
+
+
+def test_a_state_of_another_form_is_no_error(tmp_path):
+    message = alert.message(report(ROW))
+    for state in ("", ":", "abc", "abc:1,2", f"{message.state.split(':')[0]}:x=1.5,y=0.000,z=nan,w=="):
+        assert isinstance(message.repeats(state), bool)
+        assert isinstance(message.clears(state), bool)
+
+
+def test_the_first_row_that_can_be_a_script_is_reproduced():
+    probe = {**ROW, "name": "memory.Memory.track_host_bytes", "mode": "", "pass": ""}
+    text = alert.message(report(probe, ROW)).markdown
+    assert "Reproduce the first step" in text
+    assert json.dumps(short_name(ROW)).replace("`", "'") in text
+    assert "Reproduce" not in alert.message(report(probe)).markdown
 
 
 def test_a_notification_that_fails_is_retried_reported_and_not_remembered(tmp_path, monkeypatch):

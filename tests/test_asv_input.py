@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import re
 import shutil
 
 import archive as stored
@@ -13,6 +14,7 @@ from asv import config
 from asv.commands import publish as asv_publish
 from asv.graph import Graph
 from asv.plugins import regressions
+from asv.util import UserError
 from test_broken_results import damage_file
 
 from bumps.site import asv_input
@@ -194,19 +196,34 @@ def publish(tmp_path, monkeypatch):
         (asv_publish, "iter_machine_files"),
         (asv_publish, "iter_results"),
         (regressions, "iter_results"),
+        (regressions, "_GraphDataFilter"),
     ):
         monkeypatch.setattr(module, name, getattr(module, name))
 
-    def run(results):
+    def run(results, **fields):
         own = copy.copy(config.Config())
         own.results_dir, own.html_dir, own.branches = str(results), str(tmp_path / "html"), ["HEAD"]
         own.project, own.repo, own.dvcs = "p", str(project.folder), "git"
+        vars(own).update(fields)
         reader = asv_input.install()
         asv_publish.Publish.run(own, pull=False)
         return reader
 
     run.commit = project.commit
     return run
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("regressions_thresholds", {"(": 0.1}, "'(' is no regular expression: missing ), unterminated subpattern"),
+        ("regressions_thresholds", {".*": "much"}, "'much' for '.*' is no share such as 0.05 (5 %)"),
+        ("regressions_first_commits", {"*": None}, "'*' is no regular expression: nothing to repeat"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_one_line(whole, publish, field, value, message):
+    with pytest.raises(UserError, match=re.escape(f"{field} in asv.conf.json: {message}")):
+        publish(whole, **{field: value})
 
 
 JUNK = [None, True, -1, 0, 1e308, float("nan"), float("inf"), 10**400, "x", "", "../..", "\ud800", "ж" * 300, [], {}]

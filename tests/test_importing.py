@@ -1,12 +1,16 @@
 """What somebody sends is checked, stored under safe names, and never runs or leads anywhere."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import os
 import pathlib
 import subprocess
 import sys
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -298,6 +302,38 @@ def test_what_is_too_large_is_refused_whatever_the_archive_says_of_it(tmp_path, 
     many = zipped(tmp_path / "x.zip", *((f"box/{number}.jsonl", "") for number in range(5)))
     with pytest.raises(UserError, match="holds over 3 files"):
         importing.take(many, here)
+
+
+def test_an_archive_of_empty_folders_without_end_is_refused(tmp_path, here, monkeypatch):
+    monkeypatch.setattr(importing, "MOST_ENTRIES", 50)
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz") as archive:
+        for number in range(60):
+            folder = tarfile.TarInfo(f"box/{number}")
+            folder.type = tarfile.DIRTYPE
+            archive.addfile(folder)
+    with pytest.raises(UserError, match="holds over 50 files and folders"):
+        importing.take(tmp_path / "x.tar.gz", here)
+
+
+@pytest.mark.parametrize("opened", [gzip.open, bz2.open, lzma.open])
+def test_a_header_without_end_is_never_read_whole(tmp_path, here, monkeypatch, opened):
+    monkeypatch.setattr(importing, "LARGEST_ARCHIVE", 2**22)
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, 2**26
+    with opened(tmp_path / "x.tar", "wb") as stream:
+        stream.write(header.tobuf(tarfile.USTAR_FORMAT))
+        stream.write(b"0" * 2**26)
+    tracemalloc.start()
+    with pytest.raises(UserError, match="is too large"):
+        importing.take(tmp_path / "x.tar", here)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2**25
+
+
+def test_thousands_of_columns_are_refused_at_once(sent, here):
+    with pytest.raises(UserError, match="has over 100 result_columns"):
+        importing.take(rewrite(sent, result_columns=[[number] for number in range(50_000)]), here)
 
 
 def test_a_cut_archive_is_refused(tmp_path, tree, here):

@@ -157,7 +157,7 @@ def test_cuda_visible_devices_chooses(two_boards, monkeypatch, visible, uuid):
     assert gpu.chosen().uuid == uuid
 
 
-@pytest.mark.parametrize("visible", ["7", "GPU-c", "", "-1", "none", "²"])
+@pytest.mark.parametrize("visible", ["7", "GPU-c", "", "-1", "none", "²", "GPU-"])
 def test_cuda_visible_devices_that_names_no_gpu(two_boards, monkeypatch, visible):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     with pytest.raises(UserError, match="names no GPU of this machine"):

@@ -3,13 +3,15 @@
 asv makes a folder of every parameter of a row with its value, and a file of every benchmark's name. A long one, or a
 file that asv did not write, ends its publishing with an OSError or a TypeError. `install` puts two methods in the place
 of the functions through which it reads: long names are shortened, what cannot be used is left out and named. Nothing
-that is stored changes.
+that is stored changes. What asv.conf.json says of regressions is looked at as well: a mistake there ends publishing
+with one line that names it.
 """
 
 import hashlib
 import json
 import os
 import pathlib
+import re
 from collections.abc import Iterator, Mapping
 
 from asv import _stats
@@ -18,6 +20,8 @@ from asv.console import log
 from asv.plugins import regressions
 from asv.results import Results
 from asv.util import UserError, load_json
+
+from bumps.margins import Margins
 
 MACHINE, SUITE = "machine.json", "benchmarks.json"
 # A file's name has at most 255 bytes; asv's ends in .json.
@@ -127,9 +131,26 @@ class Room:
         return True
 
 
+class CheckedFilter(regressions._GraphDataFilter):
+    """What asv asks for the steps and the margin of each figure of a graph."""
+
+    def __init__(self, conf, repo, revisions):
+        """Raises UserError for a margin or a regular expression that is none."""
+        super().__init__(conf, repo, revisions)
+        self.margins = Margins(conf.regressions_thresholds)
+        for regex in conf.regressions_first_commits:
+            try:
+                re.compile(regex)
+            except re.error as error:
+                raise UserError(
+                    f"regressions_first_commits in asv.conf.json: {regex!r} is no regular expression: {error}"
+                ) from None
+
+
 def install() -> Reader:
     """Let asv's publishing in this process read through a reader, and return that."""
     reader = Reader()
+    regressions._GraphDataFilter = CheckedFilter
     publish.iter_machine_files = reader.machine_files
     publish.iter_results = regressions.iter_results = reader.results
     return reader

@@ -11,19 +11,13 @@ from asv.graph import Graph
 from asv.main import main
 from asv.plugins import regressions
 
-from bumps.margins import Margins
 from bumps.results import name_with_params
 from bumps.site import asv_input
 from bumps.site.release_results import FRAMEWORK, POSITION
 
 
-class Filter(regressions._GraphDataFilter):
-    """What asv asks for the steps and the margin of each figure of a graph."""
-
-    def __init__(self, conf, repo, revisions):
-        """Raises UserError for a margin that is none."""
-        super().__init__(conf, repo, revisions)
-        self._margins = Margins(conf.regressions_thresholds)
+class Filter(asv_input.CheckedFilter):
+    """The same, with the margin of what the figure was called before the framework was taken from its parameters."""
 
     def get_graph_data(self, graph: Graph, benchmark: dict) -> Iterator[tuple]:
         """Yield index, name, steps and margin, as asv's class does."""
@@ -32,7 +26,7 @@ class Filter(regressions._GraphDataFilter):
             params = [] if index is None else list(combinations[index])
             if benchmark.get(POSITION) is not None:
                 params.insert(benchmark[POSITION], repr(graph.params[FRAMEWORK]))
-            yield index, name, steps, self._margins.of(name_with_params(benchmark["name"], params))
+            yield index, name, steps, self.margins.of(name_with_params(benchmark["name"], params))
 
 
 if __name__ == "__main__":
