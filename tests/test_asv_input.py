@@ -138,7 +138,11 @@ def test_benchmark_with_a_name_that_no_file_can_have_is_left_out(results):
 
 @pytest.mark.parametrize(
     "content",
-    [b"{", b"\xff\xfe", b"[]", b"{}", b'{"machine": 3, "version": 1}', b'{"machine": "box"}', b"[" * 100_000],
+    [
+        *(b"{", b"\xff\xfe", b"[]", b"{}", b'{"machine": 3, "version": 1}', b'{"machine": "box"}', b"[" * 100_000),
+        b'{"machine": "box", "version": 1, "ram": NaN}',
+        b'{"machine": "box", "version": 1, "more": [{"ram": -Infinity}]}',
+    ],
 )
 def test_machine_file_that_is_none_costs_its_folder_only(results, content):
     shutil.copytree(results / "box", results / "other")

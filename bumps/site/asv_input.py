@@ -83,7 +83,7 @@ class Reader:
             except (UserError, OSError, ValueError, RecursionError):
                 content = None
             machine = content.get("machine") if isinstance(content, dict) else None
-            if not isinstance(machine, str) or content.get("version") != 1:
+            if not isinstance(machine, str) or content.get("version") != 1 or not _has_numbers_of_json(content):
                 self._leave_out(name, "it is not what asv writes of a machine")
                 continue
             yield path, machine
@@ -168,6 +168,15 @@ def shortened(text: str, most: int) -> str:
         return raw.decode()
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:8]
     return f"{raw[: most - 11].decode(errors='ignore')}…{digest}"
+
+
+def _has_numbers_of_json(content: dict) -> bool:
+    """Whether a browser reads it: Python's NaN and infinities are in no JSON of anybody else's."""
+    try:
+        json.dumps(content, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _load(path: pathlib.Path, machine: str) -> Results:
