@@ -1,6 +1,7 @@
 """What the CPU of this machine can do."""
 
 import contextlib
+import os
 import pathlib
 
 CPU_INFO = pathlib.Path("/proc/cpuinfo")
@@ -16,3 +17,10 @@ def flags() -> list[str] | None:
             if name.strip() in NAMES:
                 return sorted(set(listed.split()))
     return None
+
+
+def allowed() -> int:
+    """Return how many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

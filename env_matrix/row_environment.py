@@ -57,7 +57,8 @@ class Row(environment.Environment):
         variables = {**os.environ, **self.env_vars, **self._global_env_vars, **device_variables(self.accelerator)}
         variables["PATH"] = os.pathsep.join([os.path.dirname(self.executable), variables.get("PATH", os.defpath)])
         variables["BENCH_SIDECAR"] = str(self.sidecar_path)
-        variables["BENCH_CACHE"] = os.path.join(self._path, "cache")
+        # Programs that were compiled for one number of threads are used for another (pytorch issue 184444).
+        variables["BENCH_CACHE"] = os.path.join(self._path, "cache", f"{cpu.allowed()}-cpus")
         variables.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(variables["BENCH_CACHE"], "inductor"))
         return variables
 

@@ -259,13 +259,14 @@ def test_a_new_driver_is_a_new_inventory(config, monkeypatch):
 def test_what_a_benchmark_sees(config, monkeypatch, tmp_path):
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/cuda/lib64")
     monkeypatch.setenv("PYTHONPATH", "/opt/modules")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 2, 5})
     made = row(config, REPLICA="control")
     seen = made.benchmark_environment_variables()
     assert {name: seen[name] for name in seen if name.startswith("BENCH_")} == {
         "BENCH_ACCELERATOR": "cpu",
         "BENCH_MACHINE": "box",
         "BENCH_SIDECAR": str(tmp_path / "results" / "box" / f"{made.name}.jsonl"),
-        "BENCH_CACHE": str(tmp_path / "env" / made.dir_name / "cache"),
+        "BENCH_CACHE": str(tmp_path / "env" / made.dir_name / "cache" / "3-cpus"),
     }
     assert seen["TORCHINDUCTOR_CACHE_DIR"] == f"{seen['BENCH_CACHE']}/inductor"
     assert (seen["JAX_PLATFORMS"], seen["CUDA_VISIBLE_DEVICES"]) == ("cpu", "")

@@ -6,7 +6,7 @@ import sys
 import asv.config
 from asv.util import UserError
 
-from env_matrix import accelerator, constraints, doctor, index, lock, machine_facts, matrix, output
+from env_matrix import accelerator, constraints, cpu, doctor, index, lock, machine_facts, matrix, output
 from env_matrix.releases import Release, parse_all, release_of
 
 
@@ -74,7 +74,7 @@ def examine(releases: list[Release]) -> list[doctor.Check]:
     checks.append(doctor.judge_compiler(machine_facts.compiler()))
     checks.append(doctor.judge_governors(machine_facts.governors()))
     checks.append(doctor.judge_smt(machine_facts.smt_active()))
-    allowed = len(os.sched_getaffinity(0))
+    allowed = cpu.allowed()
     checks.append(doctor.judge_load(os.getloadavg()[0], allowed))
     checks.append(doctor.judge_affinity(allowed, os.cpu_count() or allowed, machine_facts.cpu_quota()))
     return checks
