@@ -3,7 +3,7 @@
 #
 # Usage: tools/gpu_session.sh WHEELS OUT PYTHON [FRAMEWORK OLD_PYTHON]
 #   WHEELS      a folder with the wheels of the tools (pyproject.toml) that this machine's python3 lacks
-#   OUT         where results.tar.gz goes; written whatever happens, also when a stage is stopped
+#   OUT         where results.tar.gz goes; written every half minute and at the end, also when a stage is stopped
 #   PYTHON      the interpreter that holds torch, jax or both
 #   FRAMEWORK   with OLD_PYTHON: judge this framework's bump from that interpreter to PYTHON
 # Environment:
@@ -37,8 +37,11 @@ for each in ${FRAMEWORKS:-torch jax}; do
 done
 [ "${#frameworks[@]}" -gt 0 ] || { echo "$python holds nothing of ${FRAMEWORKS:-torch and jax}" >&2; exit 2; }
 
-pack() { tar -czf "$out/results.tar.gz" results; }
-trap pack EXIT
+pack() { tar -czf "$out/.$BASHPID.tar.gz" results && mv "$out/.$BASHPID.tar.gz" "$out/results.tar.gz"; }
+# A machine that is taken away says no goodbye: what is packed is never older than half a minute.
+while sleep 30; do pack; done 2>/dev/null &
+packing=$!
+trap 'kill "$packing"; wait "$packing" 2>/dev/null; pack' EXIT
 
 # A session a framework: where one interpreter holds both, a process would measure both.
 bench() {
