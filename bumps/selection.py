@@ -130,7 +130,7 @@ def select(
     forced: tuple[str, ...] = ()
     if shared:
         context = _choose(shared, sides, framework)
-        rows = [_newest([row for row in side if context_of(row, framework) == context]) for side in sides]
+        rows = _measured_together([[row for row in side if context_of(row, framework) == context] for side in sides])
     else:
         rows, forced = _unlike(sides, framework, old, new, force)
     pair = Pair(framework, *rows, controls=_controls(archive, framework, rows), forced=forced)
@@ -175,7 +175,28 @@ def _choose(shared: set[Context], sides: list[list[Row]], framework: str) -> Con
 
 
 def _newest(rows: list[Row]) -> Row:
-    return max(rows, key=lambda row: (not row.unbuildable, row.measured, row.env_name))
+    return max(rows, key=_age)
+
+
+def _age(row: Row) -> tuple:
+    return not row.unbuildable, row.measured, row.env_name
+
+
+def _measured_together(sides: list[list[Row]]) -> list[Row]:
+    """Return the newest pair of rows that a session measured interleaved, else the newest row of each side.
+
+    A release may have several rows: the same installation under two interpreters.
+    """
+    pairs = itertools.product(*sides)
+    return list(max(pairs, key=lambda pair: (_have_a_session(*pair), _age(pair[1]), _age(pair[0]))))
+
+
+def _have_a_session(old: Row, new: Row) -> bool:
+    return bool(_sessions(old) & _sessions(new))
+
+
+def _sessions(row: Row) -> frozenset[str]:
+    return frozenset().union(*(figure.sessions for figures in row.figures.values() for figure in figures))
 
 
 def _unlike(
