@@ -433,7 +433,7 @@ def test_any_release_stands_beside_any_other(site, serve, visit, is_served):
     page.get_by_label("Machine").select_option("рабочая-станция, cpu")
     page.get_by_label("torch").select_option("2.9.1")
     page.get_by_label("jax").select_option("0.7.1")
-    page.get_by_label("Workload").select_option("Attention")
+    page.get_by_label("Workload").select_option(site_project.LONG_NAME)
     page.get_by_label("Size").select_option("article")
     shown = cells(page)
     assert len(shown) == 8

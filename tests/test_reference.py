@@ -69,6 +69,15 @@ def test_causal_attention_scales_by_the_root_of_the_width():
     assert reference.causal_attention(query, key, value)[0, 1, 0, 0] == pytest.approx(0.75)
 
 
+def test_causal_attention_of_more_queries_than_are_held_at_a_time():
+    length = reference.QUERY_BLOCK + 44
+    query, key, value = (normal(2, length, 3, 4) for _ in range(3))
+    scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) / 2
+    shares = reference.softmax(numpy.where(numpy.tri(length, dtype=bool), scores, -numpy.inf))
+    wanted = numpy.einsum("bhqk,bkhd->bqhd", shares, value)
+    numpy.testing.assert_allclose(reference.causal_attention(query, key, value), wanted, rtol=1e-11, atol=1e-12)
+
+
 def test_convolution_adds_what_the_kernel_covers():
     x = numpy.arange(1.0, 10.0).reshape(1, 3, 3, 1)
     found = reference.convolution(x, numpy.ones((3, 3, 1, 1)))[0, :, :, 0]

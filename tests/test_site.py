@@ -182,6 +182,40 @@ def test_article_table_has_the_articles_releases_and_the_newest(tmp_path):
     assert lines[0].seconds == (None, pytest.approx(0.01), None, None)
 
 
+def write_sessions(folder, benchmark, values):
+    """Write one row of both frameworks; `values` are [torch, jax] of the files of its commits, oldest first."""
+    stored.write_suite(folder, [benchmark])
+    for number, combinations in enumerate(values):
+        stored.write_row(
+            folder,
+            {"torch": "2.13.0", "jax": "0.10.2"},
+            [(benchmark, combinations)],
+            commit=f"{number}" * 40,
+            started=stored.EPOCH + 10 * number,
+        )
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_article_table_has_both_frameworks_of_a_row_whose_sessions_measured_one_each(tmp_path, order):
+    benchmark = chain("article_chain.ArticleChain.time_compiled_forward") | {"workload": "ArticleChain"}
+    torch, jax = (stored.samples_of([seconds] * 5) for seconds in (0.01, 0.02))
+    write_sessions(tmp_path, benchmark, [[torch, stored.NAN], [stored.NAN, jax]][::order])
+    _, lines = article.measured(Archive(tmp_path), "box", lambda *args: ())
+    assert [(line.framework, line.release, line.seconds[1]) for line in lines] == [
+        ("torch", "2.13.0", pytest.approx(0.01)),
+        ("jax", "0.10.2", pytest.approx(0.02)),
+    ]
+
+
+def test_article_table_has_the_newest_time_with_the_flags_of_its_version(tmp_path):
+    benchmark = chain("article_chain.ArticleChain.time_compiled_forward") | {"workload": "ArticleChain"}
+    values = [[stored.samples_of([seconds] * 5), stored.NAN] for seconds in (0.01, 0.02)]
+    write_sessions(tmp_path, benchmark, [*values, [None, stored.NAN]])
+    _, (line,) = article.measured(Archive(tmp_path), "box", lambda *args: [f"of version {args[-1]}"])
+    assert line.seconds == (None, pytest.approx(0.02), None, None)
+    assert line.flags == ((), ("of version 1",), (), ())
+
+
 def test_ratio_and_interval_are_welchs():
     torch, jax = [1.0, 1.02, 0.99, 1.01, 1.0], [1.5, 1.6, 1.45, 1.55, 1.52]
     found = beside.compare(
@@ -223,6 +257,20 @@ def test_any_release_can_be_chosen_and_of_two_rows_the_newest_is_shown(tmp_path)
     (place,) = beside.places(Archive(tmp_path))
     (measured,) = place.measured["jax"]["0.9.2"].values()
     assert math.exp(measured.estimate.centre) == pytest.approx(0.02)
+
+
+def test_newer_row_without_figures_of_a_framework_does_not_hide_an_older_one_with_them(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path, [benchmark])
+    samples = stored.samples_of([0.01] * 5)
+    for number, (jax, values) in enumerate((("0.9.2", [samples, samples]), ("0.10.2", [stored.NAN, samples]))):
+        requirements = {"torch": "2.13.0", "jax": jax}
+        stored.write_row(tmp_path, requirements, [(benchmark, values)], started=stored.EPOCH + 10 * number)
+    (place,) = beside.places(Archive(tmp_path))
+    assert {framework: list(found) for framework, found in place.measured.items()} == {
+        "torch": ["2.13.0"],
+        "jax": ["0.9.2", "0.10.2"],
+    }
 
 
 def set_medians(archive, by_version):
@@ -359,6 +407,13 @@ def test_failures_and_exclusions_are_on_the_method_page(tmp_path):
     stored.write_row(tmp_path / "results", {"jax": "0.9.2"}, [(benchmark, [stored.NAN, None])])
     html = write_pages(tmp_path, tmp_path / "results")
     assert "asv keeps no reason" in (html / "method.html").read_text()
+
+
+@pytest.mark.parametrize(("newest", "failed"), [(stored.NAN, True), (stored.samples_of([0.01] * 5), False)])
+def test_failure_is_on_the_method_page_until_the_benchmark_runs_again(tmp_path, newest, failed):
+    write_sessions(tmp_path, chain(), [[stored.NAN, None], [stored.samples_of([0.01] * 5), newest]])
+    (row,) = method.rows(Archive(tmp_path))
+    assert [name for name, _ in row["failures"]] == [f"{chain()['name']}('jax', 'fp32', 'small')"] * failed
 
 
 def test_site_without_plotly_has_no_charts_and_says_so(tmp_path, monkeypatch, caplog):

@@ -101,6 +101,35 @@ def test_newest_figure_of_the_benchmarks_version_counts(tmp_path):
     assert figures(convert(tmp_path)) == {"jax-0.9.2": [2.0, 2.0]}
 
 
+@pytest.mark.parametrize("sessions", [("torch", "jax"), ("jax", "torch")])
+def test_file_of_a_session_that_measured_one_framework_does_not_hide_the_other(tmp_path, sessions):
+    stored.write_suite(tmp_path, [CHAIN])
+    seconds = {"torch": [1.0, NAN, 3.0, NAN], "jax": [NAN, 2.0, NAN, 4.0]}
+    for number, framework in enumerate(sessions):
+        row(
+            tmp_path,
+            {"torch": "2.13.0", "jax": "0.9.2"},
+            seconds[framework],
+            commit=f"{number}" * 40,
+            started=stored.EPOCH + 10 * number,
+        )
+    assert figures(convert(tmp_path)) == {"torch-2.13.0": [1.0, 3.0], "jax-0.9.2": [2.0, 4.0]}
+
+
+@pytest.mark.parametrize(("old", "new", "found"), [(1.0, None, None), (None, 1.0, 1.0), (None, NAN, None)])
+def test_newest_figure_is_a_value_or_a_failure(tmp_path, old, new, found):
+    stored.write_suite(tmp_path, [CHAIN])
+    for number, seconds in enumerate((old, new)):
+        row(
+            tmp_path,
+            {"jax": "0.9.2"},
+            [NAN, seconds, NAN, 4.0],
+            commit=f"{number}" * 40,
+            started=stored.EPOCH + 10 * number,
+        )
+    assert figures(convert(tmp_path)) == {"jax-0.9.2": [found, 4.0]}
+
+
 def test_failure_is_told_from_what_was_not_measured(tmp_path):
     stored.write_suite(tmp_path, [CHAIN])
     row(tmp_path, {"jax": "0.9.2"}, [NAN, None, NAN, NAN])

@@ -4,12 +4,12 @@ Published on an NVIDIA RTX 4070, bf16, seconds a step: forward, forward compiled
 """
 
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from packaging.version import Version
 
-from bumps.results import Archive, Row, releases
+from bumps.results import Archive, Figure, Row, releases
 
 CELLS = (("eager", "forward"), ("compiled", "forward"), ("eager", "grad"), ("compiled", "grad"))
 PUBLISHED = (
@@ -107,12 +107,19 @@ def _line(row: Row, framework: str, workload: str, steps: dict, setting: tuple[s
     cells = []
     for cell in CELLS:
         benchmark, params = steps.get(cell), (framework, *setting)
-        figures = row.figures.get((benchmark, tuple(map(repr, params))))
-        figure = figures[-1] if figures else None
-        seconds = figure and (statistics.median(figure.medians) if figure.medians else figure.value)
-        flags = () if seconds is None else tuple(flags_of(row, benchmark, params, figure.version))
-        cells.append((seconds, flags))
+        figure = _newest_measured(row.figures.get((benchmark, tuple(map(repr, params))), ()))
+        flags = tuple(flags_of(row, benchmark, params, figure.version)) if figure else ()
+        cells.append((_seconds(figure) if figure else None, flags))
     if all(seconds is None for seconds, _ in cells):
         return None
     seconds, flags = zip(*cells, strict=True)
     return Line(workload, framework, str(row.release(framework)), seconds, flags)
+
+
+def _newest_measured(figures: Sequence[Figure]) -> Figure | None:
+    """Return the newest figure with a time: a session may have measured the other framework only."""
+    return next((figure for figure in reversed(figures) if _seconds(figure) is not None), None)
+
+
+def _seconds(figure: Figure) -> float | None:
+    return statistics.median(figure.medians) if figure.medians else figure.value

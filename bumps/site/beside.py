@@ -102,18 +102,19 @@ def places(archive: Archive) -> list[Place]:
     for framework in FRAMEWORKS:
         for (machine, accelerator, release), row in _rows(archive, framework).items():
             figures = _figures(archive, row, framework)
-            if figures:
-                place = found.setdefault((machine, accelerator), Place(machine, accelerator))
-                place.measured.setdefault(framework, {})[release] = _measured(archive, row, framework, figures)
+            place = found.setdefault((machine, accelerator), Place(machine, accelerator))
+            place.measured.setdefault(framework, {})[release] = _measured(archive, row, framework, figures)
     return sorted(found.values(), key=lambda place: place.name)
 
 
 def _rows(archive: Archive, framework: str) -> dict[tuple[str, str | None, str], Row]:
-    """Return (machine, accelerator, release) -> the row to show, releases in order; of several the newest measured."""
+    """Return (machine, accelerator, release) -> the row to show, releases in order; of several that have figures of the
+    framework the newest measured."""
     found: dict[tuple[str, str | None, str], Row] = {}
     for release, row in releases(archive.rows, framework):
         key = row.machine, row.accelerator, str(release)
-        if not row.replica and not row.override and (key not in found or found[key].measured < row.measured):
+        is_newest = key not in found or found[key].measured < row.measured
+        if not row.replica and not row.override and is_newest and _figures(archive, row, framework):
             found[key] = row
     return found
 

@@ -110,8 +110,9 @@ def _row(archive: Archive, row: Row) -> dict:
         if why.get("failed") or why.get("timeout")
     }
     for key, figures in row.figures.items():
-        if figures[-1].failures:
-            failures.setdefault(name_with_params(*key), figures[-1].failures[0])
+        newest = next((figure for figure in reversed(figures) if figure.selected), None)
+        if newest and newest.failures:
+            failures.setdefault(name_with_params(*key), newest.failures[0])
     return {
         "machine": row.machine,
         "name": row.env_name,

@@ -139,17 +139,16 @@ def _add(points, archive: Archive, row: Row, release: Release, alone: bool, fram
             if len(params) <= axis or unquote(params[axis]) != release.framework:
                 continue
             params = params[:axis] + params[axis + 1 :]
-        newest = {figure.file.hardware: figure for figure in current}
+        newest = {figure.file.hardware: figure for figure in current if _is_known(_value(figure))}
         by_benchmark[name] += [(params, figure) for figure in newest.values()]
     for name, found in by_benchmark.items():
         combinations = _combinations(_without_framework(archive.benchmarks[name]))
         for params, figure in found:
             position = combinations.get(params)
-            value = _value(figure)
-            if position is None or (value is not None and math.isnan(value)):
+            if position is None:
                 continue
             point = points[_line(row, release, figure, frameworks), release]
-            point.values.setdefault(name, [math.nan] * len(combinations))[position] = value
+            point.values.setdefault(name, [math.nan] * len(combinations))[position] = _value(figure)
             point.started[name] = max(figure.started or 0.0, point.started.get(name, 0.0))
 
 
@@ -158,12 +157,7 @@ def _leave_out_unmeasured(benchmark: dict, figures: list[dict[str, list[float | 
     and list every combination."""
     name = benchmark["name"]
     combinations = list(itertools.product(*map(enumerate, benchmark["params"])))
-    measured = {
-        position
-        for each in figures
-        for position, value in enumerate(each[name])
-        if value is None or not math.isnan(value)
-    }
+    measured = {position for each in figures for position, value in enumerate(each[name]) if _is_known(value)}
     used = [{combinations[position][axis][0] for position in measured} for axis in range(len(benchmark["params"]))]
     kept = [
         position
@@ -191,6 +185,11 @@ def _value(figure: Figure) -> float | None:
     if figure.value is None and figure.failures:
         return None
     return math.nan if figure.value is None else figure.value
+
+
+def _is_known(value: float | None) -> bool:
+    """Whether it is a value or a failure, and not what was not measured."""
+    return value is None or not math.isnan(value)
 
 
 def _line(row: Row, release: Release, figure: Figure, frameworks: list[str]) -> Line:
