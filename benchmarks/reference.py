@@ -14,6 +14,8 @@ from .layers import NORM_EPSILON
 # Of the tanh form of GELU: Hendrycks and Gimpel, Gaussian Error Linear Units (2016), section 2.
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBIC = 0.044715
+# Queries whose scores are held at a time.
+QUERY_BLOCK = 256
 
 
 def gelu(x):
@@ -86,12 +88,22 @@ def _causal_scores(query, key):
 def causal_attention(query, key, value):
     """softmax(q·kᵀ/√d)·v, position i seeing positions up to i; all of shape (batch, length, heads, d)."""
     # NumPy takes exponentials with one thread, and of a large size there are half a billion.
+    by_head = [array.swapaxes(1, 2).reshape(-1, array.shape[1], array.shape[3]) for array in (query, key, value)]
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        return numpy.stack(list(pool.map(_attention_of_one, query, key, value)))
+        found = numpy.stack(list(pool.map(_attention_of_head, *by_head)))
+    batch, length, heads, features = value.shape
+    return found.reshape(batch, heads, length, features).swapaxes(1, 2)
 
 
-def _attention_of_one(query, key, value):
-    return numpy.einsum("hqk,khd->qhd", softmax(_causal_scores(query, key)), value, optimize=True)
+def _attention_of_head(query, key, value):
+    """Causal attention of arrays of shape (length, d), a block of queries at a time: the keys after it are not seen."""
+    blocks = []
+    for start in range(0, len(query), QUERY_BLOCK):
+        stop = min(start + QUERY_BLOCK, len(query))
+        scores = query[start:stop] @ key[:stop].T / math.sqrt(query.shape[-1])
+        seen = numpy.arange(stop) <= numpy.arange(start, stop)[:, None]
+        blocks.append(softmax(numpy.where(seen, scores, -numpy.inf)) @ value[:stop])
+    return numpy.concatenate(blocks)
 
 
 def causal_attention_backward(pulled, query, key, value):
