@@ -84,6 +84,9 @@ def check_forward(computation, adapter, precision, size, inputs, value):
 # Slopes of the references that the process has evaluated: eager and compiled steps start from the same inputs.
 _SLOPES = {}
 
+# The parameters of the last check, whose compiled programs the process still holds.
+_CHECKED = []
+
 
 def _reference_key(computation, point, pulled):
     """Return what a reference's slopes depend on; inputs by their content, since a fault may have changed them."""
@@ -158,10 +161,12 @@ def check(computation, framework, mode, pass_, precision, size, extra=()):
     adapter = frameworks.get(framework)
     for name, value in zip(computation.extra_params, extra, strict=True):
         setattr(computation, name, value)
-    if (mode, pass_) == (computation.modes[0], computation.passes[0]):
+    parameters = type(computation), framework, precision, size, tuple(extra)
+    if _CHECKED != [parameters]:
         # What was compiled for other parameters counts towards torch.compile's limit of programs a function; the steps
         # of the same parameters share jax's eager programs.
         adapter.release()
+        _CHECKED[:] = [parameters]
     reason = adapter.why_not(mode, precision) or computation.why_not(adapter, mode, pass_, precision, size)
     if reason:
         raise frameworks.Unsupported(reason)

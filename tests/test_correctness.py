@@ -178,6 +178,16 @@ def test_every_workload_agrees_with_float64_in_every_precision_mode_and_pass_of_
 
 
 @pytest.mark.end_to_end
+def test_selected_checks_of_many_parameters_leave_torch_compile_no_pile_of_programs(built_torch_row):
+    # Six kinds in two precisions: more than the programs that torch.compile allows a function.
+    status, said = in_row(
+        built_torch_row, "-m", "benchmarks.correctness", "ConvBlock", "--match", "torch compiled grad"
+    )
+    outcomes = Counter(line.split()[0] for line in said.splitlines()[:-1])
+    assert (status, outcomes["ok"], outcomes["FAILED"]) == (0, 12, 0)
+
+
+@pytest.mark.end_to_end
 @pytest.mark.parametrize(("framework", "mode"), [("jax", "compiled"), ("torch", "eager")])
 def test_an_input_scaled_by_two_is_noticed_in_every_workload_and_pass(framework, mode, request):
     row = request.getfixturevalue("built_row" if framework == "jax" else "built_torch_row")
