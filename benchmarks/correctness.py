@@ -162,7 +162,7 @@ def check(computation, framework, mode, pass_, precision, size, extra=()):
     for name, value in zip(computation.extra_params, extra, strict=True):
         setattr(computation, name, value)
     parameters = type(computation), framework, precision, size, tuple(extra)
-    if _CHECKED != [parameters]:
+    if [parameters] != _CHECKED:
         # What was compiled for other parameters counts towards torch.compile's limit of programs a function; the steps
         # of the same parameters share jax's eager programs.
         adapter.release()

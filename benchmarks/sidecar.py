@@ -25,9 +25,12 @@ def append(record: str, **fields) -> None:
         stream.write(json.dumps(line, default=str) + "\n")
 
 
-def records(record: str) -> list:
-    """Return this row's records of one kind; lines that a crash cut short are passed over."""
-    path = os.environ.get("BENCH_SIDECAR")
+def records(record: str, path: str | None = None) -> list:
+    """Return the records of one kind in a sidecar, this row's by default.
+
+    Lines that a crash cut short are passed over.
+    """
+    path = path or os.environ.get("BENCH_SIDECAR")
     found = []
     if not path or not os.path.exists(path):
         return found

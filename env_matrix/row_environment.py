@@ -11,6 +11,8 @@ from asv.benchmarks import Benchmarks
 from env_matrix import accelerator, asv_machine, cpu, sidecar
 
 LONGEST_REASON = 500
+# The variable that gives a row its second name.
+REPLICA = "REPLICA"
 
 
 def device_variables(chosen: str) -> dict[str, str]:
@@ -45,20 +47,35 @@ class Row(environment.Environment):
     @property
     def sidecar_path(self) -> pathlib.Path:
         """Absolute path of the file that holds what asv keeps no place for."""
-        return sidecar.path_of(self._results_dir, asv_machine.name(), self.name)
+        return self._sidecar_of(self.name)
+
+    def _sidecar_of(self, env_name: str) -> pathlib.Path:
+        return sidecar.path_of(self._results_dir, asv_machine.name(), env_name)
 
     @property
     def unbuildable(self) -> str | None:
         """Why the row could not be built in this run, None where nothing failed."""
         raise NotImplementedError
 
+    @property
+    def _first_name(self) -> str:
+        """The row's name without what makes it a control."""
+        tagged = {each: value for each, value in self._tagged_env_vars.items() if each[1] != REPLICA}
+        return environment.get_env_name(self.tool_name, self._python, self._requirements, tagged)
+
     def benchmark_environment_variables(self) -> dict[str, str]:
         """Return the whole environment of a benchmark process of this row."""
         variables = {**os.environ, **self.env_vars, **self._global_env_vars, **device_variables(self.accelerator)}
         variables["PATH"] = os.pathsep.join([os.path.dirname(self.executable), variables.get("PATH", os.defpath)])
         variables["BENCH_SIDECAR"] = str(self.sidecar_path)
+        if REPLICA in self.env_vars:
+            # What was found of the row holds for its control, which is the same environment.
+            variables["BENCH_AUDITED"] = str(self._sidecar_of(self._first_name))
         # Programs that were compiled for one number of threads are used for another (pytorch issue 184444).
         variables["BENCH_CACHE"] = os.path.join(self._path, "cache", f"{cpu.allowed()}-cpus")
+        if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
+            # Every process would compile each module of a framework again: seconds of import and first torch.compile.
+            variables["PYTHONPYCACHEPREFIX"] = os.path.join(variables["BENCH_CACHE"], "bytecode")
         variables.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(variables["BENCH_CACHE"], "inductor"))
         return variables
 

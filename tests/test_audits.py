@@ -58,7 +58,7 @@ class Suite:
     def measure(self, *names: str, without: str = "", **variables: str) -> dict[str, Found]:
         """Measure benchmarks of planted_faults, each `Workload.method`, as `bumps run` does."""
         self._sessions += 1
-        sidecar = self._folder / f"{self._sessions}.jsonl"
+        sidecar = self.last_sidecar
         index = FRAMEWORKS.index(self.framework)
         tasks = [[Task(Item(f"planted_faults.{name}", index), True, 300)] for name in names]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("BENCH_", "ASV", "PYTHON"))}
@@ -83,6 +83,10 @@ class Suite:
             benchmark = f"planted_faults.{name}"
             found[name] = Found(entries[benchmark], [line for line in lines if line.get("benchmark") == benchmark])
         return found
+
+    @property
+    def last_sidecar(self) -> pathlib.Path:
+        return self._folder / f"{self._sessions}.jsonl"
 
     @functools.cached_property
     def with_all_audits(self) -> dict[str, Found]:
@@ -191,6 +195,17 @@ def test_a_fault_goes_unnoticed_without_its_audit(planted):
             seen = found[fault.benchmark]
             assert seen.was_measured, (fault, seen.entry)
             assert seen.flags - incidental(fault) == fault.left, (fault, seen.audits)
+
+
+@pytest.mark.end_to_end
+def test_costly_audits_are_made_once_for_a_row_and_its_control(planted):
+    row, control = "Product.time_eager_forward", "Chain.time_eager_forward"
+    first = planted.measure(row)[row]
+    found = planted.measure(row, control, BENCH_AUDITED=str(planted.last_sidecar))
+    assert {"work", "precision", "ceiling", "overhead", "device"} <= set(first.audits)
+    assert (found[row].was_measured, set(found[row].audits)) == (True, set(first.audits) & {"compilation", "device"})
+    # What the row was not asked for is audited in its control.
+    assert "overhead" in found[control].audits
 
 
 @pytest.mark.end_to_end

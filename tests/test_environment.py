@@ -256,6 +256,17 @@ def test_a_new_driver_is_a_new_inventory(config, monkeypatch):
     assert [record["driver"] for record in records(made.sidecar_path)] == [None, "580.65.06"]
 
 
+def test_bytecode_that_may_not_lie_beside_its_source_is_kept_with_the_row(config, monkeypatch):
+    made = row(config)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+    assert "PYTHONPYCACHEPREFIX" not in made.benchmark_environment_variables()
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    seen = made.benchmark_environment_variables()
+    assert seen["PYTHONPYCACHEPREFIX"] == f"{seen['BENCH_CACHE']}/bytecode"
+    assert "PYTHONDONTWRITEBYTECODE" not in seen
+
+
 def test_what_a_benchmark_sees(config, monkeypatch, tmp_path):
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/cuda/lib64")
     monkeypatch.setenv("PYTHONPATH", "/opt/modules")
@@ -266,6 +277,7 @@ def test_what_a_benchmark_sees(config, monkeypatch, tmp_path):
         "BENCH_ACCELERATOR": "cpu",
         "BENCH_MACHINE": "box",
         "BENCH_SIDECAR": str(tmp_path / "results" / "box" / f"{made.name}.jsonl"),
+        "BENCH_AUDITED": str(row(config).sidecar_path),
         "BENCH_CACHE": str(tmp_path / "env" / made.dir_name / "cache" / "3-cpus"),
     }
     assert seen["TORCHINDUCTOR_CACHE_DIR"] == f"{seen['BENCH_CACHE']}/inductor"
@@ -279,6 +291,7 @@ def test_what_a_benchmark_sees(config, monkeypatch, tmp_path):
     seen = row(config).benchmark_environment_variables()
     assert seen["TORCHINDUCTOR_CACHE_DIR"] == "/mine"
     assert "CUDA_VISIBLE_DEVICES" not in set(seen) - set(os.environ)
+    assert "BENCH_AUDITED" not in seen
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Whether a figure means what it says; docs/audits.md explains each audit and what its flags mean.
 
-The costly audits run once per row, benchmark, parameters and version; the counters run in every process. A finding
-that makes the figure wrong raises, so that the benchmark fails with the reason; one that makes it mean something else
-is a flag in the sidecar.
+The costly audits run once per row, benchmark, parameters and version, and not again for a row's control; the counters
+run in every process. A finding that makes the figure wrong raises, so that the benchmark fails with the reason; one
+that makes it mean something else is a flag in the sidecar.
 """
 
 import dataclasses
@@ -14,6 +14,8 @@ from . import ceiling, compilation, constants, device, overhead, precision, work
 
 COSTLY = (work, constants, precision, ceiling, overhead)
 COUNTERS = (compilation, device)
+# What names this row's sidecar and, in its control, that of the row.
+SIDECARS = ("BENCH_SIDECAR", "BENCH_AUDITED")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +65,7 @@ def examine(prepared):
     benchmark = prepared.workload.benchmark_name(prepared.mode, prepared.pass_)
     version = str(prepared.workload.version)
     due = list(COUNTERS)
-    if (benchmark, [str(each) for each in prepared.params], version) not in _examined(os.environ.get("BENCH_SIDECAR")):
+    if (benchmark, [str(each) for each in prepared.params], version) not in _examined(*map(os.environ.get, SIDECARS)):
         due += COSTLY
     for audit in due:
         found = audit.examine(prepared)
@@ -82,11 +84,12 @@ def examine(prepared):
 
 
 @functools.cache
-def _examined(path):
-    """What the sidecar already holds costly audits of, as this process found it when it started."""
+def _examined(*paths):
+    """What the sidecars already hold costly audits of, as this process found them when it started."""
     return _Examined(
         (entry.get("benchmark"), tuple(entry.get("params") or ()), entry.get("version"))
-        for entry in sidecar.records("audit")
+        for path in filter(None, paths)
+        for entry in sidecar.records("audit", path)
         if entry.get("audit") == "overhead"
     )
 
