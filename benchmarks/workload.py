@@ -416,6 +416,8 @@ class _Ready:
     def clear(self):
         if self._key is None:
             return
+        # What comes next is prepared, or timed by a probe, with nothing recorded.
+        self.choose_clock("wall")
         self._report_telemetry()
         adapter = self._adapter()
         self.step = self._key = None

@@ -257,3 +257,29 @@ def test_the_device_clock_records_no_step_of_warming_up(adapter, monkeypatch, af
     assert (adapter.steps - prepared > workload.UNTIMED_STEPS + 1) == (not after_wall)
     assert timed.do_run()["samples"] == [1] * 4
     assert clock.recorded == 4
+
+
+@pytest.mark.parametrize("figure", ["time_eager_forward_device", "track_eager_forward_kernels"])
+@pytest.mark.parametrize("released", [False, True])
+def test_nothing_is_recorded_once_the_next_step_is_prepared(adapter, monkeypatch, figure, released):
+    recorded = []
+    original = FakeAdapter.wait
+    monkeypatch.setattr(
+        FakeAdapter, "wait", lambda self, result: recorded.append(clock.recording) or original(self, result)
+    )
+    adapter.steps = 0
+    clock = CountingClock(adapter)
+    clock.kernels, clock.names = 1, {"sleep"}
+    monkeypatch.setattr(device_clock, "get", functools.cache(lambda: clock))
+    monkeypatch.setattr(device_clock, "why_not", lambda: None)
+    first = benchmark(figure, repeat=1)
+    first.do_setup()
+    first.do_run()
+    assert clock.recording and recorded[-1]
+    recorded.clear()
+    if released:
+        # As the worker does, which may measure a probe next.
+        first.func.__self__.release()
+        assert not clock.recording
+    benchmark("time_eager_grad", repeat=1).do_setup()
+    assert recorded and not any(recorded)
