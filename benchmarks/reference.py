@@ -15,7 +15,7 @@ from .layers import NORM_EPSILON
 GELU_SCALE = math.sqrt(2 / math.pi)
 GELU_CUBIC = 0.044715
 # Queries whose scores are held at a time.
-QUERY_BLOCK = 256
+QUERY_BLOCK = 128
 
 
 def gelu(x):
@@ -87,23 +87,34 @@ def _causal_scores(query, key):
 
 def causal_attention(query, key, value):
     """softmax(q·kᵀ/√d)·v, position i seeing positions up to i; all of shape (batch, length, heads, d)."""
-    # NumPy takes exponentials with one thread, and of a large size there are half a billion.
     by_head = [array.swapaxes(1, 2).reshape(-1, array.shape[1], array.shape[3]) for array in (query, key, value)]
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        found = numpy.stack(list(pool.map(_attention_of_head, *by_head)))
+        found = numpy.stack([_attention_of_head(pool, *head) for head in zip(*by_head, strict=True)])
     batch, length, heads, features = value.shape
     return found.reshape(batch, heads, length, features).swapaxes(1, 2)
 
 
-def _attention_of_head(query, key, value):
-    """Causal attention of arrays of shape (length, d), a block of queries at a time: the keys after it are not seen."""
-    blocks = []
-    for start in range(0, len(query), QUERY_BLOCK):
-        stop = min(start + QUERY_BLOCK, len(query))
-        scores = query[start:stop] @ key[:stop].T / math.sqrt(query.shape[-1])
-        seen = numpy.arange(stop) <= numpy.arange(start, stop)[:, None]
-        blocks.append(softmax(numpy.where(seen, scores, -numpy.inf)) @ value[:stop])
-    return numpy.concatenate(blocks)
+def _attention_of_head(pool, query, key, value):
+    """Causal attention of arrays of shape (length, d), a block of queries at a time: the keys after it are not seen.
+
+    The products use all CPUs already, and wait for one another where several threads ask for them; NumPy takes
+    exponentials with one thread, so the pool takes those.
+    """
+    ends = [(start, min(start + QUERY_BLOCK, len(query))) for start in range(0, len(query), QUERY_BLOCK)]
+    scaled = query / math.sqrt(query.shape[-1])
+    scores = (scaled[start:stop] @ key[:stop].T for start, stop in ends)
+    weights = pool.map(_causal_weights, scores, (start for start, _ in ends))
+    return numpy.concatenate([each @ value[:stop] for each, (_, stop) in zip(weights, ends, strict=True)])
+
+
+def _causal_weights(scores, first):
+    """Softmax in place: scores (queries, keys) of the queries from `first` on, each seeing keys up to its own."""
+    queries, keys = scores.shape
+    scores[numpy.arange(keys) > numpy.arange(first, first + queries)[:, None]] = -numpy.inf
+    scores -= scores.max(-1, keepdims=True)
+    numpy.exp(scores, out=scores)
+    scores /= scores.sum(-1, keepdims=True)
+    return scores
 
 
 def causal_attention_backward(pulled, query, key, value):

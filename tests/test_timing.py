@@ -275,11 +275,13 @@ def test_nothing_is_recorded_once_the_next_step_is_prepared(adapter, monkeypatch
     first = benchmark(figure, repeat=1)
     first.do_setup()
     first.do_run()
-    assert clock.recording and recorded[-1]
+    assert clock.recording
+    assert recorded[-1]
     recorded.clear()
     if released:
         # As the worker does, which may measure a probe next.
         first.func.__self__.release()
         assert not clock.recording
     benchmark("time_eager_grad", repeat=1).do_setup()
-    assert recorded and not any(recorded)
+    assert recorded
+    assert not any(recorded)
