@@ -115,7 +115,7 @@ class Comparison:
         rows = (self.pair.old, self.pair.new)
         figures = [self._usable(row, key) for row in rows]
         if not _share_a_version(figures):
-            newest = figures[1][-1]
+            newest = max((figure for figure in figures[1] if figure.selected), key=_started)
             self._exclude(newest.file.path, benchmark, "its source differs between the two releases' results")
             return None
         version = _newest_common_version(figures)
@@ -318,7 +318,9 @@ def _newest_common_version(figures: Sequence[list[Figure]]) -> str | None:
     if None in old | new:
         return None
     usable = old & new or old | new
-    candidates = [figure for found in figures for figure in found if figure.version in usable or not usable]
+    both = [figure for found in figures for figure in found]
+    # A file in which the benchmark was not selected says nothing about when its version was last measured.
+    candidates = [figure for figure in both if figure.selected and figure.version in usable] if usable else both
     newest = max(candidates, key=_started, default=None)
     return newest.version if newest else None
 

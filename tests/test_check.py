@@ -335,6 +335,30 @@ def test_an_older_source_is_superseded_when_both_sides_have_the_newer(tmp_path):
     assert report["commit"] == "b" * 40
 
 
+def test_a_file_without_the_benchmark_dates_no_version(tmp_path):
+    write_suite(tmp_path, [step("eager", "2"), COMPILED])
+    for release in ("0.9.2", "0.10.2"):
+        for version, commit, started in (("1", "a" * 40, EPOCH), ("2", "b" * 40, EPOCH + 500)):
+            values = [(step("eager", version), [NAN, samples_of(steady(float(version)))])]
+            write_row(tmp_path, {"jax": release}, values, commit=commit, started=started)
+        # Another selection, measured later from a checkout of the older source.
+        values = [(step("eager", "1"), [NAN, NAN]), (COMPILED, [NAN, samples_of(steady(1.0))])]
+        write_row(tmp_path, {"jax": release}, values, commit="c" * 40, started=EPOCH + 1000)
+    assert row_of(report_of(tmp_path), "time_eager")["medians_old"] == pytest.approx(steady(2.0))
+
+
+def test_the_file_named_for_a_changed_source_holds_the_benchmark(tmp_path):
+    write_suite(tmp_path, SUITE)
+    plain = [NAN, samples_of(steady(1.0))]
+    write_row(tmp_path, {"jax": "0.9.2"}, [(step("eager", "1"), plain), (COMPILED, plain)])
+    write_row(tmp_path, {"jax": "0.10.2"}, [(step("eager", "2"), plain)], commit="b" * 40)
+    later = [(step("eager", "2"), [NAN, NAN]), (COMPILED, plain)]
+    write_row(tmp_path, {"jax": "0.10.2"}, later, commit="c" * 40, started=EPOCH + 500)
+    (excluded,) = report_of(tmp_path)["excluded"]
+    assert excluded["benchmark"] == EAGER["name"]
+    assert "bbbbbbbb" in excluded["file"]
+
+
 def test_another_gpu_under_the_same_name_is_excluded(tmp_path):
     write_suite(tmp_path, SUITE)
     values = [(EAGER, [NAN, samples_of(steady(1.0))])]
