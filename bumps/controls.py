@@ -21,14 +21,18 @@ class Control:
 
 def stored(archive: Archive, machine: str | None = None) -> list[Control]:
     """Return every control with at least two processes on both sides, on one machine or on all."""
-    found = []
-    for replica in archive.rows:
-        if not replica.replica or machine not in (None, replica.machine):
-            continue
-        for row in archive.rows:
-            if _same_but_for_name(row, replica):
-                found += _controls(row, replica)
-    return found
+    return [
+        control
+        for row in archive.rows
+        if machine in (None, row.machine)
+        for replica in replicas_of(archive, row)
+        for control in _controls(row, replica)
+    ]
+
+
+def replicas_of(archive: Archive, row: Row) -> list[Row]:
+    """Return the rows that are the same row under a second name; none for a row that is one itself."""
+    return [replica for replica in archive.rows if replica.replica and _same_but_for_name(row, replica)]
 
 
 def _same_but_for_name(row: Row, replica: Row) -> bool:

@@ -259,6 +259,19 @@ def test_any_release_can_be_chosen_and_of_two_rows_the_newest_is_shown(tmp_path)
     assert math.exp(measured.estimate.centre) == pytest.approx(0.02)
 
 
+def test_the_processes_of_a_control_count_with_those_of_their_row(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path, [benchmark])
+    rows = (("0.9.2", {}, [0.01]), ("0.9.2", {"REPLICA": "control"}, [0.02, 0.04]), ("0.10.2", {}, [0.05]))
+    for release, name, medians in rows:
+        values = [(benchmark, [stored.NAN, stored.samples_of(medians)])]
+        stored.write_row(tmp_path, {"jax": release}, values, env_vars={"BENCH_ACCELERATOR": "cpu", **name})
+    (place,) = beside.places(Archive(tmp_path))
+    pooled, alone = (next(iter(measured.values())).estimate for measured in place.measured["jax"].values())
+    assert math.exp(pooled.centre) == pytest.approx(0.02)
+    assert (pooled.freedom, alone.freedom) == (2, 0)
+
+
 def test_newer_row_without_figures_of_a_framework_does_not_hide_an_older_one_with_them(tmp_path):
     benchmark = chain()
     stored.write_suite(tmp_path, [benchmark])

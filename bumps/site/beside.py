@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
-from bumps import moderation, sidecars, verdict
+from bumps import controls, moderation, sidecars, verdict
 from bumps.results import Archive, Figure, Row, releases, unquote
 
 FRAMEWORKS = ("torch", "jax")
@@ -120,14 +120,16 @@ def _rows(archive: Archive, framework: str) -> dict[tuple[str, str | None, str],
 
 
 def _figures(archive: Archive, row: Row, framework: str) -> dict[Step, list[Figure]]:
-    """Return the row's wall-clock figures; those of all commits with the same source count together."""
+    """Return the wall-clock figures of a row and of its controls, which are the same row under a second name; those of
+    all commits with the same source count together."""
     found: dict[Step, list[Figure]] = {}
-    for (benchmark, quoted), figures in row.figures.items():
-        params = tuple(map(unquote, quoted))
-        if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall":
-            for figure in figures:
-                if figure.medians:
-                    found.setdefault((benchmark, params[1:], figure.version), []).append(figure)
+    for each in (row, *controls.replicas_of(archive, row)):
+        for (benchmark, quoted), figures in each.figures.items():
+            params = tuple(map(unquote, quoted))
+            if params and params[0] == framework and archive.attribute(benchmark, "clock") == "wall":
+                for figure in figures:
+                    if figure.medians:
+                        found.setdefault((benchmark, params[1:], figure.version), []).append(figure)
     return found
 
 
@@ -141,7 +143,7 @@ def _measured(archive: Archive, row: Row, framework: str, figures: dict[Step, li
         detail = sidecar.audits.get(key, {}).get("ceiling", (None, None, {}))[2]
         found[step] = Measured(
             estimate,
-            figures[step][-1].started or 0.0,
+            max(figure.started or 0.0 for figure in figures[step]),
             tuple(sidecar.flags(key, version)),
             _positive(detail.get("flops_analytic")),
             _positive(detail.get("peak_flops_per_second")),
