@@ -17,7 +17,8 @@ MOST_COMBINATIONS = 100_000
 LONGEST_REASON = 200
 # asv has twelve; whether they are unique takes the square of their number.
 MOST_COLUMNS = 100
-PER_FIGURE = ("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_number", "stats_repeat")
+INTERVAL = ("stats_ci_99_a", "stats_ci_99_b")
+PER_FIGURE = (*INTERVAL, "stats_q_25", "stats_q_75", "stats_number", "stats_repeat")
 
 
 def parse(raw: bytes, name: str) -> dict:
@@ -98,7 +99,9 @@ def _check(figures: dict) -> None:
         raise ValueError(f"has over {MOST_COMBINATIONS} combinations of parameters")
     for column in ("result", *PER_FIGURE):
         values = figures.get(column)
-        if values is not None and not (_has(values, count) and all(map(_is_value, values))):
+        # asv's interval of one sample has no ends.
+        allowed = _is_limit if column in INTERVAL else _is_value
+        if values is not None and not (_has(values, count) and all(map(allowed, values))):
             raise ValueError(f"{column} is no list of {count} numbers")
     samples = figures.get("samples")
     if samples is not None and not (
@@ -118,6 +121,10 @@ def _has(values: object, count: int) -> bool:
 def _is_value(value: object) -> bool:
     """Whether asv writes this of a figure: null failed, NaN was skipped."""
     return value is None or (isinstance(value, float) and value != value) or journals.are_numbers([value])
+
+
+def _is_limit(value: object) -> bool:
+    return _is_value(value) or (isinstance(value, float) and math.isinf(value))
 
 
 def _short(text: object) -> str:

@@ -95,6 +95,12 @@ def test_another_name_can_be_given_and_must_be_safe(sent, here):
         importing.take(sent, here, "../alice")
 
 
+def test_a_figure_of_one_sample_whose_interval_has_no_ends_is_taken(tmp_path, here):
+    path, _ = write_row(tmp_path / "sender", {"jax": "0.10.2"}, [(STEP, [[1.0], NAN])])
+    assert "-Infinity" in path.read_text()
+    assert importing.take(path, here).merged.figures == 1
+
+
 def test_a_machine_of_the_same_name_with_other_hardware_is_a_conflict(sent, here):
     importing.take(sent, here)
     params = json.loads(sent.read_text())["params"]
