@@ -14,7 +14,7 @@ from asv.results import Results
 from asv.runner import BenchmarkResult
 from asv.util import UserError
 
-from bumps import cutting, files, journals, thinning, writer
+from bumps import cutting, files, journals, received, thinning, writer
 from bumps.journals import Journals
 from bumps.machine import safe_name
 from bumps.results import fixed_repeat
@@ -24,6 +24,8 @@ SUITE = "benchmarks.json"
 SESSIONS = "sessions"
 # What makes two machines of one name two machines.
 IDENTIFYING = ("arch", "cpu", "gpu", "num_cpu")
+# What reading a file raises that is no result file, or cannot be read.
+UNREADABLE = (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 # asv's own tables of what it holds by benchmark, apart from `_results` itself.
 TABLES = (
     *("_samples", "_stats", "_benchmark_params", "_profiles", "_started_at", "_duration"),
@@ -167,24 +169,34 @@ def _json(path: pathlib.Path) -> dict | None:
 def _bring_results(
     file: pathlib.Path, target: pathlib.Path, processes: Processes, replace: bool, found: Merged
 ) -> None:
+    path = target / file.parent.name / file.name
     try:
-        brought = Results.load(str(file))
+        brought, damaged = _load(file)
         if brought.params.get("machine") != file.parent.name:
             raise ValueError("it says that it is of another machine")
-        path = target / file.parent.name / file.name
-        known = Results.load(str(path)) if path.exists() else None
-    except (UserError, OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        found.conflicts.append(f"{file}: not readable as a result file ({reason[:200]}); not taken")
+    except UNREADABLE as error:
+        found.conflicts.append(f"{file}: not readable as a result file ({_reason(error)}); not taken")
         return
-    if known is None:
+    if not path.exists():
         files.write_whole(path, file.read_bytes())
         found.files += 1
         found.figures += len(brought.get_all_result_keys())
         return
+    try:
+        known, damaged_here = _load(path)
+    except UNREADABLE as error:
+        found.conflicts.append(f"{path}: not readable as a result file ({_reason(error)}); nothing is added to it")
+        return
     added = 0
     for name in sorted(brought.get_all_result_keys()):
-        if replace:
+        if name in damaged:
+            count, conflict = 0, f"damaged ({damaged[name]})"
+        elif name in damaged_here and not replace:
+            count, conflict = 0, f"what is here of it is damaged ({damaged_here[name]})"
+        elif name in damaged_here:
+            _take(known, brought, name)
+            count, conflict = 1, None
+        elif replace:
             count, conflict = replace_benchmark(known, brought, name, processes.hold), None
         else:
             count, conflict = merge_benchmark(known, brought, name, processes.hold)
@@ -195,6 +207,26 @@ def _bring_results(
         writer.save_whole(target, known.save, known._filename)
         found.files += 1
         found.figures += added
+
+
+def _load(path: pathlib.Path) -> tuple[Results, dict[str, str]]:
+    """Return a result file, and of its benchmarks those whose columns do not belong together: name -> why.
+
+    Raises one of UNREADABLE.
+    """
+    content = received.parse(path.read_bytes(), path.name)
+    results = Results.load(str(path))
+    damaged = {}
+    for name, values in content["results"].items():
+        try:
+            received.check(dict(zip(content["result_columns"], values, strict=False)))
+        except ValueError as error:
+            damaged[name] = str(error)
+    return results, damaged
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def merge_benchmark(
@@ -229,7 +261,8 @@ def merge_benchmark(
         else:
             unlike += had[index] != value
     if chosen:
-        numbers = [each["number"] if each and samples[index] else None for index, each in enumerate(stats)]
+        # asv's first format may be without it.
+        numbers = [((each or {}).get("number") or 1) if samples[index] else None for index, each in enumerate(stats)]
         known.add_result(
             {"name": name, "version": versions[0], "params": params},
             BenchmarkResult(values, samples, numbers, 0, "", None),

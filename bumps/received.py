@@ -17,6 +17,8 @@ MOST_COMBINATIONS = 100_000
 LONGEST_REASON = 200
 # asv has twelve; whether they are unique takes the square of their number.
 MOST_COLUMNS = 100
+# In asv's milliseconds: what is later is no time that a calendar has.
+LATEST = 10**14
 INTERVAL = ("stats_ci_99_a", "stats_ci_99_b")
 PER_FIGURE = (*INTERVAL, "stats_q_25", "stats_q_75", "stats_number", "stats_repeat")
 
@@ -52,7 +54,7 @@ def result(content: dict, name: str) -> dict:
     columns = content["result_columns"]
     for benchmark, values in content["results"].items():
         try:
-            _check(dict(zip(columns, values, strict=False)))
+            check(dict(zip(columns, values, strict=False)))
         except ValueError as error:
             raise UserError(f"{name}: {ascii(benchmark)[1:-1][:LONGEST_REASON]}: {error}") from None
         if "profile" in columns and columns.index("profile") < len(values):
@@ -87,7 +89,7 @@ def _validate(content: dict, kind: str, name: str) -> None:
         raise UserError(f"{name} is not as it should be: {_short(where)}{': ' if where else ''}{_short(error.message)}")
 
 
-def _check(figures: dict) -> None:
+def check(figures: dict) -> None:
     """Raise ValueError unless the columns of one benchmark belong together."""
     params = figures.get("params")
     if not isinstance(params, list) or not all(
@@ -112,6 +114,10 @@ def _check(figures: dict) -> None:
         value = figures.get(column)
         if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
             raise ValueError(f"{column} is not what asv writes")
+    for column in ("started_at", "duration"):
+        value = figures.get(column)
+        if value is not None and not (journals.are_numbers([value]) and 0 <= value < LATEST):
+            raise ValueError(f"{column} is out of range")
 
 
 def _has(values: object, count: int) -> bool:

@@ -130,6 +130,8 @@ def change_result(sent, column, value):
         ("version", 7, "version is not what asv writes"),
         ("started_at", "now", "started_at is not what asv writes"),
         ("duration", [1], "duration is not what asv writes"),
+        ("started_at", 10**30, "started_at is out of range"),
+        ("duration", 10**400, "duration is out of range"),
     ],
 )
 def test_figures_that_are_none_are_refused(sent, here, column, value, why):

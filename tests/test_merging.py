@@ -156,6 +156,71 @@ def test_a_damaged_file_is_named_and_the_rest_is_merged(tmp_path, content):
     assert not (tmp_path / "here/box" / bad.name).exists()
 
 
+def damage(path, name="chain.time_it", **columns):
+    content = json.loads(path.read_text())
+    row = content["results"][name]
+    row += [None] * (len(content["result_columns"]) - len(row))
+    for column, value in columns.items():
+        row[content["result_columns"].index(column)] = value
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"result": 5},
+        {"result": ["x", 2.0]},
+        {"samples": "x"},
+        {"samples": [[1.0]]},
+        {"samples": [["x"], [2.0]]},
+        {"started_at": "now"},
+        {"started_at": 10**30},
+        {"duration": 10**400},
+        {"stats_number": ["x", "y"]},
+    ],
+)
+def test_a_damaged_benchmark_is_named_and_takes_no_place(tmp_path, columns, replace):
+    for folder, values in (("here", [1.0, 2.0]), ("there", [3.0, 4.0])):
+        write_suite(tmp_path / folder, [STEP, COUNT])
+        measured = [(STEP, [values, values]), *([(COUNT, [40])] if folder == "there" else [])]
+        path, _ = write_row(tmp_path / folder, JAX, measured)
+    damage(path, **columns)
+    found = merging.merge(tmp_path / "there", tmp_path / "here", replace)
+    (conflict,) = found.conflicts
+    assert conflict.startswith(f"{path}: chain.time_it: damaged (")
+    here = tmp_path / "here/box" / path.name
+    assert samples(here) == [[1.0, 2.0], [1.0, 2.0]]
+    assert "chain.track_it" in Results.load(str(here)).get_all_result_keys()
+
+
+def test_a_damaged_benchmark_here_is_named_and_replaced_where_that_is_asked_for(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [3.0], [4.0])
+    damage(path, samples="x")
+    before = path.read_bytes()
+    (conflict,) = merging.merge(tmp_path / "there", tmp_path / "here").conflicts
+    assert "chain.time_it: what is here of it is damaged (samples is no list of 2 lists of numbers)" in conflict
+    assert path.read_bytes() == before
+    assert merging.merge(tmp_path / "there", tmp_path / "here", replace=True).conflicts == []
+    assert samples(path) == [[3.0], [4.0]]
+
+
+def test_a_file_here_that_cannot_be_read_is_the_one_that_is_named(tmp_path):
+    path = tree(tmp_path / "here", [1.0], [2.0])
+    tree(tmp_path / "there", [3.0], [4.0])
+    path.write_text("{")
+    (conflict,) = merging.merge(tmp_path / "there", tmp_path / "here").conflicts
+    assert conflict.startswith(f"{path}: not readable as a result file")
+
+
+def test_samples_without_asvs_statistics_are_added(tmp_path):
+    path = tree(tmp_path / "here", [1.0, 2.0], [2.0])
+    damage(tree(tmp_path / "there", [7.0, 8.0], [2.0]), stats_number=None)
+    assert merging.merge(tmp_path / "there", tmp_path / "here").conflicts == []
+    assert samples(path) == [[1.0, 2.0, 7.0, 8.0], [2.0]]
+
+
 def test_a_file_of_another_machine_is_not_taken(tmp_path):
     path = tree(tmp_path / "there", [1.0], [2.0])
     content = json.loads(path.read_text())
