@@ -6,6 +6,7 @@ machine's own folder.
 
 import json
 import pathlib
+import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -74,8 +75,11 @@ class _Tree:
     def spans(self) -> list[tuple[float, float]]:
         return self._journals.spans()
 
-    def medians(self, results: Results, name: str, index: int) -> list[float] | None:
-        """Return the process medians of a figure, None where nothing tells one process from the next."""
+    def processes(self, results: Results, name: str, index: int) -> list[tuple[float | None, list[float]]] | None:
+        """Return (start, samples) of each process of a figure, None where nothing tells one from the next.
+
+        Of processes that no journal tells of, which are the first, the start is None.
+        """
         samples, version = _samples(results, name, index), results.benchmark_version.get(name)
         if not journals.are_numbers(samples):
             return None
@@ -84,20 +88,61 @@ class _Tree:
         suite = {name: self._suite[name]} if isinstance(self._suite.get(name), dict) else {}
         repeat = fixed_repeat(suite, name, version)
         pieces = cutting.cut(samples, measured, repeat, self._journals.thinned.get(key, ()))
-        return None if pieces is None else cutting.medians(samples, pieces)
+        if pieces is None:
+            return None
+        return [
+            (piece.entry and (piece.entry.process.started or 0.0), samples[piece.start : piece.end]) for piece in pieces
+        ]
 
 
 class Processes:
-    """Whether a figure's samples are here already: sample for sample, or as the medians that a prune left of them."""
+    """What is here already of a figure: sample for sample, or as the medians that a prune left of them."""
 
     def __init__(self, there: _Tree, here: _Tree):
         self._there, self._here = there, here
 
     def hold(self, known: Results, brought: Results, name: str, index: int) -> bool:
+        """Whether all of a figure's samples are here."""
         if _contains(_samples(known, name, index), _samples(brought, name, index)):
             return True
-        had, new = self._here.medians(known, name, index), self._there.medians(brought, name, index)
-        return had is not None and new is not None and _contains(had, new)
+        had, new = self._here.processes(known, name, index), self._there.processes(brought, name, index)
+        return had is not None and new is not None and _contains(_medians(had), _medians(new))
+
+    def joined(self, known: Results, brought: Results, name: str, index: int) -> list[float] | None:
+        """Return a figure's samples of both, those of each process once; None where all that is brought is here.
+
+        Journalled processes stand in the order measured: only so are they recognised again.
+        """
+        if self.hold(known, brought, name, index):
+            return None
+        here, there = self._here.processes(known, name, index), self._there.processes(brought, name, index)
+        if here is None or there is None:
+            # A later state of the same samples begins as what is here ends.
+            had, new = _samples(known, name, index), _samples(brought, name, index)
+            shared = max(count for count in range(len(new) + 1) if had[len(had) - count :] == new[:count])
+            return had + new[shared:]
+        unseen, added = list(here), []
+        for process in there:
+            same = next((each for each in unseen if _is_same(each[1], process[1])), None)
+            if same is None:
+                added.append(process)
+            else:
+                unseen.remove(same)
+        if not added:
+            return None
+        together = sorted([*here, *added], key=lambda each: float("-inf") if each[0] is None else each[0])
+        return [sample for _, samples in together for sample in samples]
+
+
+def _medians(processes: list[tuple[float | None, list[float]]]) -> list[float]:
+    return [float(statistics.median(samples)) for _, samples in processes]
+
+
+def _is_same(samples: list[float], others: list[float]) -> bool:
+    """Whether two processes are one, of which a prune may have left the median."""
+    return samples == others or (
+        1 in (len(samples), len(others)) and statistics.median(samples) == statistics.median(others)
+    )
 
 
 def _samples(results: Results, name: str, index: int) -> list[float]:
@@ -199,7 +244,7 @@ def _bring_results(
         elif replace:
             count, conflict = replace_benchmark(known, brought, name, processes.hold), None
         else:
-            count, conflict = merge_benchmark(known, brought, name, processes.hold)
+            count, conflict = merge_benchmark(known, brought, name, processes.joined)
         added += count
         if conflict:
             found.conflicts.append(f"{file}: {name}: {conflict}")
@@ -230,12 +275,12 @@ def _reason(error: Exception) -> str:
 
 
 def merge_benchmark(
-    known: Results, brought: Results, name: str, hold: Callable[[Results, Results, str, int], bool]
+    known: Results, brought: Results, name: str, joined: Callable[[Results, Results, str, int], list[float] | None]
 ) -> tuple[int, str | None]:
     """Add one benchmark of asv's results to others of the same row and commit.
 
-    `hold(known, brought, name, index)` says whether a figure's samples are there already. Returns (figures added or
-    lengthened, why some were left as they are). Pure.
+    `joined(known, brought, name, index)` returns a figure's samples of both, None where none are to be added. Returns
+    (figures added or lengthened, why some were left as they are). Pure.
     """
     if name not in known.get_all_result_keys():
         _take(known, brought, name)
@@ -254,7 +299,9 @@ def merge_benchmark(
         if value is None or value != value:
             continue
         if samples[index] and had_samples[index]:
-            if not hold(known, brought, name, index):
+            together = joined(known, brought, name, index)
+            if together is not None:
+                samples[index] = together
                 chosen.add(index)
         elif had[index] is None or had[index] != had[index]:
             chosen.add(index)
@@ -269,7 +316,6 @@ def merge_benchmark(
             started_at=_time(brought.started_at.get(name)),
             duration=brought.duration.get(name),
             record_samples=True,
-            append_samples=True,
             selected_idx=chosen,
         )
     return len(chosen), f"{unlike} values differ and have no samples to add" if unlike else None
@@ -280,8 +326,8 @@ def replace_benchmark(
 ) -> int:
     """Put one benchmark of asv's results in the place of what others of the same row and commit say of it.
 
-    `hold` as in `merge_benchmark`: what is there already, if only as a prune left it, stays. Returns how many
-    benchmarks changed, 0 or 1. Pure.
+    `hold(known, brought, name, index)` says whether a figure's samples are here already: if only as a prune left them,
+    they stay. Returns how many benchmarks changed, 0 or 1. Pure.
     """
     if name in known.get_all_result_keys():
         params = brought.get_result_params(name)

@@ -65,6 +65,34 @@ def test_samples_are_appended_once(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("repeat", [2, [1, 10, 20.0]])
+def test_a_later_state_of_the_same_samples_doubles_none(tmp_path, repeat):
+    step = {**STEP, "repeat": repeat}
+    for folder, values in (("here", [1.0, 1.5, 2.0, 2.5]), ("there", [1.0, 1.5, 2.0, 2.5, 3.0, 3.5])):
+        write_suite(tmp_path / folder, [step])
+        path, _ = write_row(tmp_path / folder, JAX, [(step, [values, values])])
+    found = merging.merge(tmp_path / "there", tmp_path / "here")
+    assert (found.figures, found.conflicts) == (2, [])
+    assert samples(tmp_path / "here/box" / path.name) == [[1.0, 1.5, 2.0, 2.5, 3.0, 3.5]] * 2
+    assert merging.merge(tmp_path / "there", tmp_path / "here").figures == 0
+
+
+@pytest.mark.parametrize("repeat", [2, [1, 10, 20.0]])
+@pytest.mark.parametrize(("first", "second"), [("earlier", "later"), ("later", "earlier")])
+def test_journalled_processes_are_recognised_whichever_tree_is_brought(tmp_path, first, second, repeat):
+    step = {**STEP, "repeat": repeat}
+    for folder, started, values in (("earlier", EPOCH, [1.0, 1.5]), ("later", EPOCH + 900, [2.0, 2.5])):
+        write_suite(tmp_path / folder, [step])
+        _, env_name = write_row(tmp_path / folder, JAX, [(step, [values, NAN])])
+        entry = {"benchmark": "chain.time_it", "index": 0, "samples": values, "number": 1}
+        write_journal(tmp_path / folder, folder, [(env_name, 0, 0, started, [entry])])
+    assert merging.merge(tmp_path / second, tmp_path / first).figures == 1
+    (row,) = Archive(tmp_path / first).rows
+    (figure,) = row.figures["chain.time_it", ("'a'",)]
+    assert figure.medians == (1.25, 2.25)
+    assert [process.session for process in figure.processes] == ["earlier", "later"]
+
+
 def test_what_failed_or_was_skipped_here_is_filled_and_never_the_other_way_round(tmp_path):
     path = tree(tmp_path / "here", None, [3.0])
     tree(tmp_path / "there", [1.0], NAN)
