@@ -75,6 +75,10 @@ class _Tree:
     def spans(self) -> list[tuple[float, float]]:
         return self._journals.spans()
 
+    def is_told(self, results: Results, name: str, index: int) -> bool:
+        version = results.benchmark_version.get(name)
+        return bool(self._journals.belonging((results.env_name, name, index), results.commit_hash, version))
+
     def processes(self, results: Results, name: str, index: int) -> list[tuple[float | None, list[float]]] | None:
         """Return (start, samples) of each process of a figure, None where nothing tells one from the next.
 
@@ -107,6 +111,11 @@ class Processes:
             return True
         had, new = self._here.processes(known, name, index), self._there.processes(brought, name, index)
         return had is not None and new is not None and _contains(_medians(had), _medians(new))
+
+    def is_told(self, brought: Results, name: str, index: int) -> bool:
+        """Whether a journal that is brought says anything of a figure: asv writes the same of one that was skipped and
+        of one that was not selected."""
+        return self._there.is_told(brought, name, index)
 
     def joined(self, known: Results, brought: Results, name: str, index: int) -> list[float] | None:
         """Return a figure's samples of both, those of each process once; None where all that is brought is here.
@@ -242,7 +251,7 @@ def _bring_results(
             _take(known, brought, name)
             count, conflict = 1, None
         elif replace:
-            count, conflict = replace_benchmark(known, brought, name, processes.hold), None
+            count, conflict = replace_benchmark(known, brought, name, processes), None
         else:
             count, conflict = merge_benchmark(known, brought, name, processes.joined)
         added += count
@@ -321,25 +330,46 @@ def merge_benchmark(
     return len(chosen), f"{unlike} values differ and have no samples to add" if unlike else None
 
 
-def replace_benchmark(
-    known: Results, brought: Results, name: str, hold: Callable[[Results, Results, str, int], bool]
-) -> int:
+def replace_benchmark(known: Results, brought: Results, name: str, processes: Processes) -> int:
     """Put one benchmark of asv's results in the place of what others of the same row and commit say of it.
 
-    `hold(known, brought, name, index)` says whether a figure's samples are here already: if only as a prune left them,
-    they stay. Returns how many benchmarks changed, 0 or 1. Pure.
+    What is here already, if only as a prune left it, stays, and so do figures of parameters that were not measured.
+    Returns how many benchmarks changed, 0 or 1.
     """
     if name in known.get_all_result_keys():
         params = brought.get_result_params(name)
-        same = (
-            known.benchmark_version.get(name) == brought.benchmark_version.get(name)
-            and params == known.get_result_params(name)
-            and all(hold(known, brought, name, index) for index in range(len(brought.get_result_value(name, params))))
-        )
-        if same and _without_samples(known, name) == _without_samples(brought, name):
-            return 0
+        versions = known.benchmark_version.get(name), brought.benchmark_version.get(name)
+        if versions[0] == versions[1] and params == known.get_result_params(name):
+            _keep_unmeasured(known, brought, name, processes)
+            count = len(brought.get_result_value(name, params))
+            same = all(processes.hold(known, brought, name, index) for index in range(count))
+            if same and _without_samples(known, name) == _without_samples(brought, name):
+                return 0
     _take(known, brought, name)
     return 1
+
+
+def _keep_unmeasured(known: Results, brought: Results, name: str, processes: Processes) -> None:
+    """Give what is brought the figures that are here of those parameters that it was not measured with."""
+    params = brought.get_result_params(name)
+    columns = [
+        (table, getter(known, name, params), getter(brought, name, params))
+        for table, getter in (
+            ("_results", Results.get_result_value),
+            ("_samples", Results.get_result_samples),
+            ("_stats", Results.get_result_stats),
+        )
+    ]
+    values = columns[0][2]
+    kept = [
+        index
+        for index, value in enumerate(values)
+        if value is not None and value != value and not processes.is_told(brought, name, index)
+    ]
+    if not kept:
+        return
+    for table, had, new in columns:
+        getattr(brought, table)[name] = [had[index] if index in kept else each for index, each in enumerate(new)]
 
 
 def _without_samples(results: Results, name: str) -> str:

@@ -125,6 +125,20 @@ def test_what_is_newer_replaces_what_is_here_once(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_what_is_newer_replaces_only_what_it_measured(tmp_path):
+    path = tree(tmp_path / "here", [1.0, 1.5], [2.0, 2.5])
+    tree(tmp_path / "there", [3.0, 3.5], NAN)
+    for figures in (1, 0):
+        assert merging.merge(tmp_path / "there", tmp_path / "here", replace=True).figures == figures
+        assert samples(path) == [[3.0, 3.5], [2.0, 2.5]]
+    # A journal tells what was skipped from what was not selected.
+    env_name = json.loads(path.read_text())["env_name"]
+    skipped = {"benchmark": "chain.time_it", "index": 1, "status": "skipped", "reason": "not here"}
+    write_journal(tmp_path / "there", "s1", [(env_name, 0, 0, EPOCH, [skipped])])
+    merging.merge(tmp_path / "there", tmp_path / "here", replace=True)
+    assert samples(path) == [[3.0, 3.5], None]
+
+
 def test_values_without_samples_that_differ_are_a_conflict(tmp_path):
     for folder, value in (("here", 40), ("there", 59)):
         write_suite(tmp_path / folder, [COUNT])
