@@ -52,7 +52,7 @@ class Measured:
 
     def within(self, sessions: set[str]) -> "Measured":
         """Return the same of some sessions alone, those that were replaced included."""
-        if self.sessions == sessions and not self.earlier:
+        if self.sessions == sessions == {stage[0] for stage, _, _ in self.processes} and not self.earlier:
             return self
         kept = [process for process in [*self.earlier, *self.processes] if process[0][0] in sessions]
         return dataclasses.replace(self, processes=kept, earlier=[], sessions=sessions, interval=None)

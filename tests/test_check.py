@@ -274,6 +274,17 @@ def test_later_sessions_of_one_side_do_not_disturb_the_bump(tmp_path):
     assert any("did not measure the other release" in each["why"] for each in report["superseded"])
 
 
+def test_what_asv_run_measured_at_another_commit_does_not_count_beside_a_session_of_both(tmp_path):
+    two_releases(tmp_path)
+    for release, level in (("0.9.2", 1.0), ("0.10.2", 2.0)):
+        values = [(EAGER, [NAN, samples_of(steady(level))])]
+        write_row(tmp_path, {"jax": release}, values, commit="b" * 40, started=EPOCH + 90_000)
+    row = row_of(report_of(tmp_path), "time_eager")
+    assert (row["verdict"], row["interleaved"]) == ("same", True)
+    assert row["processes_old"] == row["processes_new"] == ROUNDS
+    assert row["medians_new"] == pytest.approx(steady(1.0))
+
+
 def test_a_session_that_a_later_one_replaced_still_judges_its_own_bump(tmp_path):
     """The new release is measured afresh for the next bump: its file holds that session alone, the journals both."""
     two_releases(tmp_path)
