@@ -52,10 +52,13 @@ class Measured:
 
     def within(self, sessions: set[str]) -> "Measured":
         """Return the same of some sessions alone, those that were replaced included."""
-        if self.sessions == sessions == {stage[0] for stage, _, _ in self.processes} and not self.earlier:
+        foreign = self.earlier or self.failed or {stage[0] for stage, _, _ in self.processes} != sessions
+        if self.sessions == sessions and not foreign:
             return self
         kept = [process for process in [*self.earlier, *self.processes] if process[0][0] in sessions]
-        return dataclasses.replace(self, processes=kept, earlier=[], sessions=sessions, interval=None)
+        # A failure of no known session is another run's, unless nothing else is known of these.
+        failed = [each for each in self.failed if each[0] is not None] if kept else self.failed
+        return dataclasses.replace(self, processes=kept, earlier=[], sessions=sessions, failed=failed, interval=None)
 
     def side(self, stages: Sequence[tuple[str, int]]) -> Side:
         """Return what is judged: one batch for each of the stages, empty where this side missed it."""

@@ -285,6 +285,15 @@ def test_what_asv_run_measured_at_another_commit_does_not_count_beside_a_session
     assert row["medians_new"] == pytest.approx(steady(1.0))
 
 
+def test_failures_of_asv_run_at_another_commit_do_not_count_beside_a_session_of_both(tmp_path):
+    two_releases(tmp_path)
+    for commit in "bcdef":
+        write_row(tmp_path, {"jax": "0.10.2"}, [(EAGER, [NAN, None])], commit=commit * 40, started=EPOCH + 90_000)
+    row = row_of(report_of(tmp_path), "time_eager")
+    assert row["verdict"] == "same"
+    assert row["failures_new"] == []
+
+
 def test_a_session_that_a_later_one_replaced_still_judges_its_own_bump(tmp_path):
     """The new release is measured afresh for the next bump: its file holds that session alone, the journals both."""
     two_releases(tmp_path)
