@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import sys
 import types
 
 import pytest
@@ -365,6 +366,39 @@ def test_what_torch_did_not_capture_whole_ran_eagerly(first, graphs, breaks):
 def test_under_nine_tenths_of_the_analytic_work_is_elided(monkeypatch, flops, outcome):
     monkeypatch.setattr(work, "program_flops", lambda prepared: flops)
     assert work.examine(prepared({"graphs": 1, "graph_breaks": 0}))[0] == outcome
+
+
+def counted_out(*shapes, out=None, **keywords):
+    """A formula as torch 2.2 wraps it: whatever else is named goes on to a function that may not know it."""
+    return _needs_result(*shapes, out_shape=out, **keywords)
+
+
+def counted_out_val(*shapes, out_val=None, **keywords):
+    """And as later releases do."""
+    return _needs_result(*shapes, out_shape=out_val, **keywords)
+
+
+def _needs_result(left, out_shape=None):
+    return left[0] * out_shape[0]
+
+
+@pytest.mark.parametrize("formula", [counted_out, counted_out_val])
+def test_the_formulas_of_every_torch_are_told_the_result(monkeypatch, formula):
+    counter = types.ModuleType("torch.utils.flop_counter")
+    counter.flop_registry = {"convolution": formula}
+    torch_fx = types.ModuleType("torch.fx.node")
+    torch_fx.map_arg = lambda structure, told: structure
+    for name, module in (("torch.utils.flop_counter", counter), ("torch.fx.node", torch_fx)):
+        monkeypatch.setitem(sys.modules, name, module)
+    node = types.SimpleNamespace(
+        op="call_function",
+        target=types.SimpleNamespace(overloadpacket="convolution"),
+        args=((3,),),
+        kwargs={},
+        meta={"val": (5,)},
+    )
+    graph = types.SimpleNamespace(graph=types.SimpleNamespace(nodes=[node]))
+    assert work.graph_flops(graph) == 15
 
 
 @pytest.mark.parametrize(

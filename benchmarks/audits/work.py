@@ -1,5 +1,7 @@
 """Whether the step does the work that its name says: the program's products against the analytic count."""
 
+import inspect
+
 from . import hlo
 
 ELIDED_BELOW = 0.9
@@ -77,8 +79,13 @@ def graph_flops(graph):
         formula = flop_registry.get(packet)
         if node.op == "call_function" and formula is not None:
             arguments, keywords = _values((node.args, node.kwargs))
-            total += formula(*arguments, **keywords, out_val=node.meta["val"])
+            total += formula(*arguments, **keywords, **{_result_keyword(formula): node.meta["val"]})
     return total
+
+
+def _result_keyword(formula):
+    """Return how a formula calls the result that it is told of: `out` in torch 2.2, `out_val` in later releases."""
+    return "out" if "out" in inspect.signature(formula, follow_wrapped=False).parameters else "out_val"
 
 
 def _values(structure):
