@@ -73,17 +73,20 @@ class TorchStep:
 
     def __init__(self, adapter, mode, loss, parameters, batch):
         torch = adapter.module
+        # The model's methods outlive this one: naming the tensors that it copies would keep them, memory that no
+        # training needs.
+        names = tuple(parameters)
 
         class Model(torch.nn.Module):
-            def __init__(self):
+            def __init__(self, values):
                 super().__init__()
-                for name, value in parameters.items():
+                for name, value in values.items():
                     self.register_parameter(name, torch.nn.Parameter(value.detach().clone()))
 
             def forward(self, **batch):
-                return loss(**{name: getattr(self, name) for name in parameters}, **batch)
+                return loss(**{name: getattr(self, name) for name in names}, **batch)
 
-        model = Model()
+        model = Model(parameters)
         self._parameters = dict(model.named_parameters())
         self._trained = list(self._parameters.values())
         self._batch = batch

@@ -407,6 +407,32 @@ def test_torch_finds_both_graphs_that_another_process_compiled(built_torch_row):
     assert in_row(built_torch_row, COMPILED, "time_warm", "as it is", "torch") == [2, 0]
 
 
+KEPT = """
+    import gc, json, sys, weakref
+    from benchmarks import frameworks, memory, mlp_train, workload
+
+    placed, put_all = {}, workload.put_all
+
+    def remembered(*arguments):
+        arrays = put_all(*arguments)
+        placed.update({name: weakref.ref(array) for name, array in arrays.items()})
+        return arrays
+
+    workload.put_all = remembered
+    adapter, probe = frameworks.get(sys.argv[1]), memory.Memory()
+    step = probe.build(adapter, "eager", "fp32", "small")
+    workload.run_synchronised(adapter, step)
+    gc.collect()
+    print(json.dumps(sorted(name for name, kept in placed.items() if kept() is not None)))
+"""
+
+
+@pytest.mark.end_to_end
+@pytest.mark.parametrize(("framework", "row"), [("torch", "built_torch_row"), ("jax", "built_row")])
+def test_training_keeps_its_batch_and_not_the_parameters_that_it_started_from(request, framework, row):
+    assert in_row(request.getfixturevalue(row), KEPT, framework) == ["target", "x"]
+
+
 GREEDY = """
     import json, sys
     import numpy
