@@ -6,7 +6,10 @@
 
 import csv
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import jsonschema
 import pyarrow.parquet
@@ -182,3 +185,36 @@ def test_names_from_results_are_shown_as_text(capsys, tmp_path):
     assert f"{name}(`|)" in text
     _, markdown, _ = run(capsys, *command, "--markdown")
     assert "a\\|\\[red\\]\\<script\\>.time\\_x(\\`\\|)" in markdown
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+@pytest.mark.parametrize("form", [[], ["--markdown"]])
+def test_what_a_terminal_cannot_show_is_escaped_and_changes_no_exit_status(tmp_path, encoding, form):
+    each = benchmark("chain.time_plain", [["'α'", "'\udcff'"]], ["p"])
+    write_suite(tmp_path / "results", [each])
+    for release in ("0.9.2", "0.10.2"):
+        write_row(tmp_path / "results", {"jax": release}, [(each, [samples_of([1.0]), samples_of([1.0])])])
+    found = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "bumps",
+            "check",
+            "--framework",
+            "jax",
+            "--old",
+            "0.9.2",
+            "--new",
+            "0.10.2",
+            "--all",
+            *form,
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(pathlib.Path(check.__file__).parent.parent), "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert found.stderr == b""
+    assert found.returncode == 3
+    assert b"chain.time" in found.stdout
+    assert b"udcff" in found.stdout
