@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import io
 import os
 import sys
 
@@ -47,11 +46,6 @@ def main(argv: list[str] | None = None) -> int:
 
     What a user can cause arrives here as `asv.util.UserError` or `OSError` and leaves as one line.
     """
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal's encoding lacks a character, or a name in results has one that is none: not the exit status 1
-        # of an exception, which says "regressed" here.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     args = make_parser().parse_args(argv)
     try:
         return args.run(args)

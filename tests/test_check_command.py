@@ -194,21 +194,9 @@ def test_what_a_terminal_cannot_show_is_escaped_and_changes_no_exit_status(tmp_p
     write_suite(tmp_path / "results", [each])
     for release in ("0.9.2", "0.10.2"):
         write_row(tmp_path / "results", {"jax": release}, [(each, [samples_of([1.0]), samples_of([1.0])])])
+    command = ["check", "--framework", "jax", "--old", "0.9.2", "--new", "0.10.2", "--all", *form]
     found = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "bumps",
-            "check",
-            "--framework",
-            "jax",
-            "--old",
-            "0.9.2",
-            "--new",
-            "0.10.2",
-            "--all",
-            *form,
-        ],
+        [sys.executable, "-m", "bumps", *command],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(pathlib.Path(check.__file__).parent.parent), "PYTHONIOENCODING": encoding},
         capture_output=True,
