@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 
 from asv.util import UserError
 
@@ -25,6 +26,8 @@ COMMANDS = (
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+# EX_SOFTWARE of sysexits.h. Python's own 1 for an exception would say that something was found.
+DEFECT = 70
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -32,7 +35,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="python -m bumps",
         description="What a bump of torch or jax changed, and how sure that is.",
         epilog="Exit status of the judging commands: 0 nothing regressed or broken, 1 regressed or broken, "
-        "2 wrong usage, 3 only ambiguous left, 4 nothing was measured.",
+        "2 wrong usage, 3 only ambiguous left, 4 nothing was measured, 70 a defect of bumps itself.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
@@ -65,3 +68,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("bumps: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        print("bumps: this is a defect of bumps; please report it with the lines above", file=sys.stderr)
+        return DEFECT

@@ -88,6 +88,8 @@ def read(path: pathlib.Path) -> Session | None:
         kind = record["record"]
         try:
             if kind == "session" and record["schema"] == SCHEMA:
+                _expect(record["id"], str)
+                _expect(record["seed"], int)
                 session = Session(record)
             elif session is None:
                 continue
@@ -97,15 +99,31 @@ def read(path: pathlib.Path) -> Session | None:
                 session.stages.append(_stage(record))
             elif kind == "finished":
                 session.finished = True
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
             continue
     return session
 
 
 def _process(record: dict) -> dict:
+    """Return a `process` record that is what it should be. Raises KeyError, TypeError and ValueError."""
     for entry in record["entries"]:
-        item_of(entry)
-    return {"stage": 0, **record, "round": int(record["round"]), "env_name": str(record["env_name"])}
+        _expect(entry["benchmark"], str)
+        _expect(entry["index"], int)
+        _expect(entry.get("status"), str, type(None))
+        _expect(entry.get("number"), int, type(None))
+        if not journals.are_numbers([entry.get("seconds", 0.0), *(entry.get("samples") or ())]):
+            raise ValueError("seconds and samples are numbers")
+    if not journals.are_numbers([record.get("python_seconds", 0.0), record.get("timed_seconds", 0.0)]):
+        raise ValueError("seconds are numbers")
+    found = {"stage": 0, **record}
+    for name, kind in (("stage", int), ("round", int), ("env_name", str), ("started", str)):
+        _expect(found[name], kind)
+    return found
+
+
+def _expect(value: object, *kinds: type) -> None:
+    if type(value) not in kinds:
+        raise TypeError(f"{value!r} is no {kinds[0].__name__}")
 
 
 def _stage(record: dict) -> Stage:
@@ -159,17 +177,23 @@ class Journal:
         """Take up the newest unfinished session with this very plan that no other process has open; None without
         one. Raises OSError."""
         for path in sorted((machine_folder / FOLDER).glob("*.jsonl"), reverse=True):
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+            except OSError:
+                # A folder, a link to nothing, another user's: nobody's session to take up.
+                continue
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 os.close(descriptor)
                 continue
             session = read(path)
-            wanted = (commit, plan, versions)
-            if session and not session.finished and _head(session) == wanted:
+            if session and not session.finished and _head(session) == (commit, plan, versions):
                 _drop_cut_line(descriptor)
-                return cls(path, session, descriptor)
+                # A record that lacked only its end of line was read, and is gone.
+                session = read(path)
+                if session:
+                    return cls(path, session, descriptor)
             os.close(descriptor)
         return None
 

@@ -27,10 +27,7 @@ def register(results_dir: pathlib.Path, name: str | None = None, device: gpu.Gpu
     """
     if name is not None and name != safe_name(name):
         raise UserError(f"--machine {name!r} cannot be a folder's name; use {safe_name(name)}")
-    try:
-        known = MachineCollection.load(name or Machine.get_unique_machine_name())
-    except UserError:
-        known = {}
+    known = _known(name or Machine.get_unique_machine_name())
     facts = {**Machine.get_defaults(), **known}
     facts["machine"] = name or safe_name(facts["machine"])
     if device is not None:
@@ -42,6 +39,24 @@ def register(results_dir: pathlib.Path, name: str | None = None, device: gpu.Gpu
     except OSError as error:
         raise UserError(f"{error.filename} cannot be written: {error.strerror}") from None
     return facts
+
+
+def _known(name: str) -> dict:
+    """Return what asv has stored of a machine, nothing when it knows none of the name. Raises UserError."""
+    path = MachineCollection.get_machine_file_path()
+    try:
+        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):
+        content = None
+    machines = [content[each] for each in content.keys() - {"version"}] if isinstance(content, dict) else [None]
+    if not all(isinstance(machine, dict) for machine in machines):
+        raise UserError(f"{path} is damaged; mend it or remove it, and the machine is registered anew")
+    try:
+        return MachineCollection.load(name)
+    except UserError:
+        return {}
 
 
 def _save(path: pathlib.Path, facts: dict) -> None:

@@ -84,7 +84,15 @@ def load_config(path: str) -> Config:
     if not file.is_file():
         raise UserError(f"there is no {path}; run this in the project's folder or name the file with --config")
     os.chdir(file.parent)
-    config = Config.load(file.name)
+    try:
+        config = Config.load(file.name)
+    except RecursionError:
+        raise UserError(f"{file.name} cannot be read: it is nested too deeply") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UserError(f"{file.name} cannot be read: {error}") from None
+    pythons = config.pythons
+    if not pythons or not isinstance(pythons, list) or not all(isinstance(python, str) for python in pythons):
+        raise UserError(f'{file.name}: "pythons" is no list of versions; write one like ["3.11"]')
     for plugin in config.plugins:
         try:
             plugin_manager.import_plugin(plugin)

@@ -16,7 +16,7 @@ def name() -> str:
     own = Machine.get_unique_machine_name()
     try:
         return MachineCollection.load(own)["machine"]
-    except (util.UserError, KeyError):
+    except (util.UserError, KeyError, TypeError, ValueError, RecursionError):
         return own
 
 

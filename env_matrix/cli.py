@@ -4,6 +4,7 @@ import argparse
 import importlib
 import os
 import sys
+import traceback
 
 from asv.util import UserError
 
@@ -12,6 +13,8 @@ COMMANDS = ("list", "watch", "why", "doctor", "add", "remove", "lock", "prune")
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+# EX_SOFTWARE of sysexits.h. Python's own 1 for an exception would say that something was found.
+DEFECT = 70
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -19,7 +22,8 @@ def make_parser() -> argparse.ArgumentParser:
         prog="python -m env_matrix",
         description="What is installed: the matrix of torch and jax releases, their constraints and environments.",
         epilog="A RELEASE is written torch==2.9.0, 'torch 2.9.0' or torch==latest. Exit status: 0 done or nothing to "
-        "do, 1 something was found (COMMAND --help says what), 2 an error, told in one line.",
+        "do, 1 something was found (COMMAND --help says what), 2 an error, told in one line, 70 a defect of "
+        "env_matrix itself.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
@@ -50,3 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("env_matrix: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        print("env_matrix: this is a defect of env_matrix; please report it with the lines above", file=sys.stderr)
+        return DEFECT

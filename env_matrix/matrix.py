@@ -38,6 +38,8 @@ def load(path: pathlib.Path | None = None) -> Matrix:
         return parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"there is no {path.name}; run this inside the project") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path.name} cannot be read: {error}") from None
 
 
 def save(matrix: Matrix, path: pathlib.Path | None = None) -> None:
@@ -59,6 +61,8 @@ def parse(text: str) -> Matrix:
 def _content(text: str) -> dict:
     try:
         content = json5.loads(text)
+    except RecursionError:
+        raise UserError("asv.conf.json cannot be read: it is nested too deeply") from None
     except ValueError as error:
         raise UserError(f"asv.conf.json cannot be read: {error}") from None
     if not isinstance(content, dict):

@@ -1,6 +1,8 @@
 import json
 import os
 
+import pytest
+
 from bumps import journal
 from bumps.journal import Journal, Stage
 from bumps.plan import Item
@@ -96,6 +98,70 @@ def test_records_of_other_kinds_and_broken_ones_are_passed_over(tmp_path):
     with open(first.path, "a") as stream:
         stream.write('{"record": "weather"}\nnonsense\n{"record": "process", "env_name": "row"}\n[1]\n')
     assert len(resume(tmp_path).session.processes) == 1
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"entries": 5},
+        {"entries": [7]},
+        {"entries": [{"benchmark": [], "index": 0}]},
+        {"entries": [{"benchmark": "x", "index": {}}]},
+        {"entries": [{"benchmark": "x", "index": 0, "number": []}]},
+        {"entries": [{"benchmark": "x", "index": 0, "status": 3}]},
+        {"entries": [{"benchmark": "x", "index": 0, "samples": ["1"]}]},
+        {"entries": [{"benchmark": "x", "index": 0, "samples": 5}]},
+        {"entries": [{"benchmark": "x", "index": 0, "seconds": "long"}]},
+        {"round": float("inf")},
+        {"round": "0"},
+        {"stage": float("nan")},
+        {"env_name": None},
+        {"started": 0},
+        {"python_seconds": "2"},
+        {"timed_seconds": None},
+    ],
+)
+def test_process_that_is_not_what_it_should_be_is_passed_over(tmp_path, damage):
+    first = Journal.start(tmp_path, "c0", PLAN, VERSIONS)
+    first.append_process(process())
+    first.close()
+    with open(first.path, "a") as stream:
+        stream.write(json.dumps({"record": "process", **process(1), **damage}) + "\n")
+    session = resume(tmp_path).session
+    assert [each["round"] for each in session.processes] == [0]
+    assert session.measured(0, 1, "row") == set()
+    assert (session.seconds, session.timed_seconds) == (2.0, 1.5)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"stage": float("inf")}, {"rounds": []}, {"selection": 5}, {"selection": {"row": 5}}, {"selection": {"row": [1]}}],
+)
+def test_stage_that_is_not_what_it_should_be_is_passed_over(tmp_path, damage):
+    first = Journal.start(tmp_path, "c0", PLAN, VERSIONS)
+    first.close()
+    with open(first.path, "a") as stream:
+        stream.write(json.dumps({**Stage(1, 2, {}).as_record(), **damage}) + "\n")
+    assert resume(tmp_path).session.stages == []
+
+
+def test_record_that_lacks_its_end_of_line_alone_is_measured_again(tmp_path):
+    first = Journal.start(tmp_path, "c0", PLAN, VERSIONS)
+    first.append_process(process(0))
+    first.close()
+    os.truncate(first.path, first.path.stat().st_size - 1)
+    found = resume(tmp_path)
+    assert found.session.measured(0, 0, "row") == set()
+    found.append_process(process(0))
+    found.close()
+    assert [each["round"] for each in journal.read(first.path).processes] == [0]
+
+
+def test_what_is_no_journal_is_passed_over(tmp_path):
+    Journal.start(tmp_path, "c0", PLAN, VERSIONS).close()
+    (tmp_path / "sessions" / "x.jsonl").mkdir()
+    (tmp_path / "sessions" / "y.jsonl").symlink_to("nowhere")
+    assert resume(tmp_path) is not None
 
 
 def test_session_of_another_schema_is_left_alone(tmp_path):

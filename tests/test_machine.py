@@ -49,6 +49,14 @@ def test_what_the_user_registered_stands(tmp_path, home):
     assert json.loads((home / ".asv-machine.json").read_text())["box"] == with_gpu
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"", b"[1]", b"7", b'{"box": 5}', b"[" * 100_000, b'{"box": {}'])
+def test_damaged_file_of_machines_is_said_and_left_alone(tmp_path, home, content):
+    (home / ".asv-machine.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"\.asv-machine\.json is damaged; mend it or remove it"):
+        machine.register(tmp_path / "results", "box")
+    assert (home / ".asv-machine.json").read_bytes() == content
+
+
 def test_name_that_is_no_folder_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"^--machine '\.\./up' cannot be a folder's name; use up$"):
         machine.register(tmp_path / "results", "../up")

@@ -35,6 +35,14 @@ def versions(text):
     return [str(row.version) for row in matrix.parse(text).rows if row.framework == "torch"]
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe{}", b"[" * 100_000, b"", b"[1]", b"{", b"7"])
+def test_configuration_that_cannot_be_read_is_said(tmp_path, content):
+    path = tmp_path / "asv.conf.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"^asv\.conf\.json (cannot be read: .+|holds no settings)$"):
+        matrix.load(path)
+
+
 @pytest.mark.parametrize("text", [ONE_LINE, LINES])
 @pytest.mark.parametrize("version", ["1.0", "2.9.0", "2.11.0", "2.9.0.dev20250101", "2.8.0.1"])
 def test_an_added_row_stands_in_version_order_and_goes_without_a_trace(text, version):

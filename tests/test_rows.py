@@ -3,7 +3,7 @@ from asv import environment
 from asv.config import Config
 from asv.util import UserError
 
-from bumps.rows import Rows
+from bumps.rows import Rows, load_config
 
 
 class Pretended(environment.Environment):
@@ -157,3 +157,23 @@ def test_rows_are_named_as_one_writes_them(rows, text, name):
 def test_text_that_names_no_row(rows, text):
     with pytest.raises(UserError, match="names no row; write it as"):
         rows.parse(text)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfe{}",
+        b"[" * 100_000,
+        b"",
+        b"[1]",
+        b"7",
+        b'{"version": 1, "project": "p", "repo": ".", "pythons": []}',
+        b'{"version": 1, "project": "p", "repo": ".", "pythons": [3]}',
+        b'{"version": 1, "project": "p", "repo": ".", "pythons": 5}',
+    ],
+)
+def test_configuration_that_cannot_be_read_is_said(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "asv.conf.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"asv\.conf\.json"):
+        load_config("asv.conf.json")

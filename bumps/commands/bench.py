@@ -127,12 +127,13 @@ def _parameters(benchmark: dict, index: int) -> list[tuple[str, str]]:
     return list(zip(benchmark["param_names"], combinations_of(benchmark)[index], strict=True))
 
 
-def _results(config: Config, outcome: Outcome, row: Row) -> Results:
+def _results(config: Config, outcome: Outcome, row: Row) -> Results | None:
+    """Return what asv has of a row, None where nothing was selected for it yet."""
     path = pathlib.Path(config.results_dir) / get_filename(outcome.machine, outcome.commit, row.env_name)
-    return Results.load(str(path))
+    return Results.load(str(path)) if path.exists() else None
 
 
-def _cell(results: Results, outcome: Outcome, row: Row, line: Item) -> str:
+def _cell(results: Results | None, outcome: Outcome, row: Row, line: Item) -> str:
     """Return a row's figure as asv shows it."""
     benchmark = outcome.benchmarks[line.benchmark]
     wanted = _line(outcome, line)
@@ -143,7 +144,7 @@ def _cell(results: Results, outcome: Outcome, row: Row, line: Item) -> str:
         and dict(_parameters(benchmark, item.index)).get("framework", row.framework) == row.framework
     )
     item = next(of_row, None)
-    if item is None or item.benchmark not in results.get_all_result_keys():
+    if item is None or results is None or item.benchmark not in results.get_all_result_keys():
         return ""
     value = results.get_result_value(item.benchmark, benchmark["params"])[item.index]
     if value is None:
