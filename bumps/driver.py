@@ -117,17 +117,18 @@ class _Driver:
         self._plan = self._make_plan()
         self._facts = {row.env_name: self._facts_of(row) for row in self._rows}
         self._by_name = {row.env_name: row for row in self._rows}
-        self._journal = self._open_journal()
-        try:
-            with self._exclusively():
+        # Who waits has no session yet: one that is measured meanwhile is taken up where it is interrupted.
+        with self._exclusively():
+            self._journal = self._open_journal()
+            try:
                 started = time.monotonic()
                 self._render_all()
                 self._measure_stages()
                 self._render_all()
                 self._journal.finish()
                 seconds = time.monotonic() - started
-        finally:
-            self._journal.close()
+            finally:
+                self._journal.close()
         return Outcome(
             self._machine["machine"],
             self._commit,

@@ -293,6 +293,27 @@ def test_two_measurements_at_a_time(project):
     assert "bumps run fake 1.0 → 2.0" in second.stderr
 
 
+def test_interrupted_while_waiting_leaves_the_session_that_it_waited_for(project):
+    command = ("run", "fake", "1.0", "2.0", "--rounds", "9", "--no-confirm", "--no-publish")
+
+    def start_and_read_to(beginning):
+        process = subprocess.Popen(
+            project.command(*command), cwd=project.folder, env=project.environment, stderr=subprocess.PIPE, text=True
+        )
+        assert any(line.startswith(beginning) for line in process.stderr)
+        return process
+
+    first = start_and_read_to("round 1/9")
+    second = start_and_read_to("waiting: ")
+    for process in (second, first):
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    (session,) = sessions(project)
+    kept = len(session.processes)
+    assert kept >= 1
+    assert f"{kept} finished processes are kept" in project.run(*command).stderr
+
+
 def test_orphans_of_a_killed_run_are_gone(tmp_path):
     slow = SUITE.replace("time.sleep(0.002)", "time.sleep(30)")
     project = Project(tmp_path / "project", slow)
