@@ -64,6 +64,8 @@ def core_patterns(config: Config, rows: Iterable[Row]) -> list[str]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}); choose with --bench, or --all-benchmarks") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is no UTF-8 text ({error}); mend it, or choose with --bench") from None
     return core.patterns(text, [row.accelerator for row in rows])
 
 
