@@ -182,6 +182,8 @@ class _Driver:
             raise UserError(f"the benchmarks cannot be discovered: {error.stderr or error}") from None
         if not found:
             raise UserError(f"no benchmark matches {' or '.join(map(repr, self._options.patterns))}")
+        for benchmark in found.values():
+            self._timeout(benchmark)
         return found
 
     def _make_plan(self) -> Plan:
@@ -349,8 +351,14 @@ class _Driver:
 
     def _task(self, item: Item, number: int | None) -> Task:
         benchmark = self._benchmarks[item.benchmark]
+        return Task(item, bool(benchmark["params"]), self._timeout(benchmark), number)
+
+    def _timeout(self, benchmark: dict) -> float:
+        """Return a benchmark's timeout in seconds. Raises UserError when it is none."""
         timeout = benchmark.get("timeout") or self._config.default_benchmark_timeout
-        return Task(item, bool(benchmark["params"]), float(timeout), number)
+        if not isinstance(timeout, int | float) or not timeout > 0:
+            raise UserError(f"the timeout of {benchmark['name']}, {timeout!r}, is no positive number of seconds")
+        return float(timeout)
 
     def _keep(self, stage: Stage, round_: int, row: Row, found: Measured, title: str) -> None:
         """Journal a finished process, write its results, and say so."""

@@ -364,6 +364,16 @@ def test_wrong_usage_is_one_line(project, arguments, message):
     assert len([line for line in found.stderr.splitlines() if line.startswith("bumps: ")]) == 1
 
 
+@pytest.mark.parametrize("timeout", ["'60 s'", "-1", "float('nan')", "[60]"])
+def test_timeout_that_is_no_number_of_seconds_is_said_in_one_line(tmp_path, timeout):
+    project = Project(tmp_path / "project", SUITE + f"\n\nSteps.timeout = {timeout}\n")
+    found = project.run("bench", "--row", "fake==1.0", "--bench", "alike")
+    assert found.returncode == 2
+    assert "the timeout of suite.Steps.time_alike, " in found.stderr
+    assert "is no positive number of seconds" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
 def test_read_only_results_are_said_in_one_line(project):
     if os.geteuid() == 0:
         (project.folder / "results").write_text("a file, not a folder")

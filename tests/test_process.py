@@ -291,6 +291,17 @@ def test_out_of_memory(suite):
     assert outcome(found, 1) == {"samples": [41], "number": None}
 
 
+@pytest.mark.parametrize("timeout", [float("inf"), 1e9, 3e6])
+def test_timeout_may_be_longer_than_the_kernel_waits(suite, timeout):
+    assert outcome(measure(suite, task("Fine.track_it", timeout=timeout))) == {"samples": [41], "number": None}
+
+
+def test_timeout_longer_than_one_wait_is_kept(suite, monkeypatch):
+    monkeypatch.setattr(process, "LONGEST_WAIT", 0.1)
+    found = measure(suite, task("Faults.time_hangs", timeout=1.5))
+    assert outcome(found) == {"status": "timeout", "reason": "took over 1.5 s and was stopped"}
+
+
 def test_hang_is_stopped_with_all_it_started(suite, tmp_path):
     started = time.monotonic()
     found = measure(suite, task("Faults.time_hangs", timeout=1.5), task("Fine.track_it"))
