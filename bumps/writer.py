@@ -5,6 +5,7 @@ the same. Samples of a session replace those that the file has of the same items
 """
 
 import copy
+import itertools
 import math
 import os
 import pathlib
@@ -27,6 +28,8 @@ from bumps.journal import Session, item_of
 LOCK_FILE = ".writing.lock"
 LOCK_TIMEOUT = 120
 DAMAGED_SUFFIX = ".damaged"
+# What asv raises of a file that is not what it wrote, when it is read or when results are added to it.
+DAMAGE = (UserError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -93,21 +96,35 @@ def render(results_dir: pathlib.Path, row: RowFacts, session: Session, benchmark
 
     Raises UserError when it cannot be written.
     """
-    results = Results(row.params, row.requirements, row.commit, row.date, row.python, row.env_name, row.env_vars)
-    remark = None
+    results, remark = _new(row), None
+    path = results_dir / results._filename
     try:
         with exclusive(results_dir):
             try:
                 results.load_data(str(results_dir))
-            except (UserError, ValueError, KeyError, TypeError, AttributeError):
-                path = results_dir / results._filename
-                os.replace(path, path.with_name(path.name + DAMAGED_SUFFIX))
-                remark = f"{path} was damaged; it is kept as {path.name}{DAMAGED_SUFFIX}"
-            add_session(results, session, row.env_name, benchmarks)
+                add_session(results, session, row.env_name, benchmarks)
+            except DAMAGE:
+                if not path.exists():
+                    raise
+                kept = _free(path.with_name(path.name + DAMAGED_SUFFIX))
+                os.replace(path, kept)
+                remark = f"{path} was damaged; it is kept as {kept.name}"
+                results = _new(row)
+                add_session(results, session, row.env_name, benchmarks)
             save_whole(results_dir, results.save, results._filename)
     except OSError as error:
-        raise UserError(f"{results_dir / results._filename} cannot be written: {error.strerror}") from None
+        raise UserError(f"{path} cannot be written: {error.strerror}") from None
     return remark
+
+
+def _new(row: RowFacts) -> Results:
+    return Results(row.params, row.requirements, row.commit, row.date, row.python, row.env_name, row.env_vars)
+
+
+def _free(path: pathlib.Path) -> pathlib.Path:
+    """Return a path that names nothing yet: this one, or this one with a number."""
+    names = itertools.chain([path], (path.with_name(f"{path.name}.{number}") for number in itertools.count(2)))
+    return next(each for each in names if not os.path.lexists(each))
 
 
 def save_benchmarks(benchmarks: Benchmarks, results_dir: pathlib.Path) -> None:

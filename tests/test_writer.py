@@ -116,7 +116,9 @@ def test_judging_reads_the_very_processes(tmp_path):
     assert {process.session for process in figure.processes} == {open_journal.session.id}
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"version": 2}', "[]", '{"version": 99}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"version": 2}', "[]", '{"version": 99}', pytest.param("[" * 100_000, id="deep")]
+)
 def test_damaged_result_file_is_put_aside(tmp_path, content):
     path = tmp_path / "box" / f"{COMMIT[:8]}-row.json"
     path.parent.mkdir()
@@ -125,6 +127,30 @@ def test_damaged_result_file_is_put_aside(tmp_path, content):
     assert remark.startswith(f"{path} was damaged")
     assert stored(tmp_path)["samples"] == [[1.0], None]
     assert path.with_name(path.name + ".damaged").read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [(0, 5), (0, {}), (1, None), (1, [[[]]]), (1, [5]), (11, True), (11, {})], ids=str
+)
+def test_result_file_with_values_of_the_wrong_shape_is_put_aside(tmp_path, column, value):
+    found = session([entry(0, [1.0])])
+    writer.render(tmp_path, ROW, found, BENCHMARKS)
+    path = tmp_path / "box" / f"{COMMIT[:8]}-row.json"
+    content = json.loads(path.read_text())
+    content["results"]["chain.time_it"][column] = value
+    path.write_text(json.dumps(content))
+    writer.render(tmp_path, ROW, found, BENCHMARKS)
+    assert stored(tmp_path)["samples"] == [[1.0], None]
+
+
+def test_each_damaged_result_file_is_kept(tmp_path):
+    path = tmp_path / "box" / f"{COMMIT[:8]}-row.json"
+    path.parent.mkdir()
+    for number in range(3):
+        path.write_text(f"damaged {number}")
+        assert writer.render(tmp_path, ROW, session([entry(0, [1.0])]), BENCHMARKS)
+    kept = [path.with_name(path.name + ending).read_text() for ending in (".damaged", ".damaged.2", ".damaged.3")]
+    assert kept == ["damaged 0", "damaged 1", "damaged 2"]
 
 
 def test_leftovers_of_a_killed_writer_go(tmp_path):
