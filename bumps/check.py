@@ -7,7 +7,7 @@ import functools
 import pathlib
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from asv.util import UserError
 
@@ -68,6 +68,24 @@ def report(
     archive = _archive(results_dir)
     pair = select(archive, framework, old, new, machine, python, accelerator, force, where)
     return report_of(archive, config, pair, force, assume_interleaved, acknowledgements)
+
+
+def reports(
+    archive: Archive, config: object | None, bumps: Iterable[Bump], **options: object
+) -> tuple[list[tuple[Bump, dict]], list[str]]:
+    """Return the reports of the bumps that can be judged, and of each other one a line that says why not.
+
+    `options` are those of `report`.
+    """
+    found, problems = [], []
+    for bump in bumps:
+        try:
+            judged = report(archive, config, *bump[:3], bump.machine, bump.python, bump.accelerator, **options)
+        except UserError as error:
+            problems.append(f"{bump.framework} {bump.old} → {bump.new} on {bump.machine}: {error}")
+        else:
+            found.append((bump, judged))
+    return found, problems
 
 
 def report_of(

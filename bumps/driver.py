@@ -16,10 +16,10 @@ from asv.benchmarks import Benchmarks
 from asv.config import Config
 from asv.repo import NoSuchNameError, get_repo
 from asv.util import ProcessError, UserError
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from bumps import building, gpu, lock, looks, machine, plan, process, writer
+from bumps.console import Console
 from bumps.journal import Journal, Session, Stage, item_of
 from bumps.plan import Item, Plan, PlannedBump, PlannedRow
 from bumps.process import Measured, Task

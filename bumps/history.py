@@ -62,8 +62,9 @@ def histories(
     python: str | None = None,
     accelerator: str | None = None,
     assume_interleaved: bool = False,
-) -> list[History]:
-    """Return the histories of the benchmarks whose `name(parameters)` the expression `bench` finds.
+) -> tuple[list[History], list[str]]:
+    """Return the histories of the benchmarks whose `name(parameters)` the expression `bench` finds, and of each pair of
+    releases that cannot be judged a line that says why.
 
     Raises UserError when nothing was measured at two releases with these choices, or when nothing matches.
     """
@@ -79,24 +80,19 @@ def histories(
     if not bumps:
         raise UserError(f"no two releases of {framework} were measured in one place with these choices")
     found: dict[tuple, list[tuple[Bump, dict]]] = {}
-    for bump in bumps:
-        report = check.report(
-            archive,
-            config,
-            *bump[:3],
-            machine=bump.machine,
-            python=bump.python,
-            accelerator=bump.accelerator,
-            assume_interleaved=assume_interleaved,
-            acknowledgements=(),
-        )
+    reports, problems = check.reports(
+        archive, config, bumps, assume_interleaved=assume_interleaved, acknowledgements=()
+    )
+    for bump, report in reports:
         for row in report["benchmarks"]:
             name = short_name(row)
             if pattern.search(name) or pattern.search(row["name"]):
                 found.setdefault((bump.machine, bump.python, bump.accelerator or "", name), []).append((bump, row))
+    if not reports:
+        raise UserError("; ".join(problems))
     if not found:
         raise UserError(f"no measured benchmark of {framework} matches {bench!r}")
-    return [_history(name, rows) for (*_, name), rows in sorted(found.items())]
+    return [_history(name, rows) for (*_, name), rows in sorted(found.items())], problems
 
 
 def _history(name: str, rows: list[tuple[Bump, dict]]) -> History:

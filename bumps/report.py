@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator
 
 from asv.util import human_value
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+
+from bumps.console import Console
 
 # Colour never stands alone: the word is beside it.
 STYLES = {

@@ -13,6 +13,8 @@ COMMANDS = ("list", "watch", "why", "doctor", "add", "remove", "lock", "prune")
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+# As the shell says of a command that SIGPIPE ended: what was found was not all read.
+UNREAD = 141
 # EX_SOFTWARE of sysexits.h. Python's own 1 for an exception would say that something was found.
 DEFECT = 70
 
@@ -37,17 +39,22 @@ def main(argv: list[str] | None = None) -> int:
 
     What a user can cause arrives here as `asv.util.UserError` or `OSError` and leaves as one line.
     """
-    args = make_parser().parse_args(argv)
     try:
-        return args.run(args)
+        args = make_parser().parse_args(argv)
+        status = args.run(args)
+        # Here, where an error in writing is told like any other.
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except UserError as error:
         print(f"env_matrix: {error}", file=sys.stderr)
         return USAGE_ERROR
     except BrokenPipeError:
-        # The reader of a pipe went away (`| head`); keep Python's own flush at exit from complaining.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        # The reader of a pipe went away (`| head`).
+        _discard_output()
+        return UNREAD
     except OSError as error:
+        _discard_output()
         place = f": {error.filename}" if error.filename else ""
         print(f"env_matrix: {error.strerror or error}{place}", file=sys.stderr)
         return USAGE_ERROR
@@ -58,3 +65,12 @@ def main(argv: list[str] | None = None) -> int:
         traceback.print_exc()
         print("env_matrix: this is a defect of env_matrix; please report it with the lines above", file=sys.stderr)
         return DEFECT
+
+
+def _discard_output() -> None:
+    """Where the output cannot be written, keep Python's own flush at exit from complaining and from its status 120."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

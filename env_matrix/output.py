@@ -5,6 +5,7 @@ import sys
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 # Rich takes 80 columns for a pipe or a log, and would fold there.
 WIDTH_OF_A_PIPE = 160
@@ -12,14 +13,18 @@ WIDTH_OF_A_PIPE = 160
 
 def table(columns: list[str], rows: list[list[str]]) -> None:
     """Print rows of cells under column names."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE, highlight=False)
+    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDTH_OF_A_PIPE
+    console = Console(width=width, highlight=False)
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         shown.add_column(name, overflow="fold")
     for row in rows:
         # Cells hold names and messages that others wrote: no markup in them.
-        shown.add_row(*[cell if not isinstance(cell, str) else cell.replace("[", "\\[") for cell in row])
-    console.print(shown)
+        shown.add_row(*[Text(cell) if isinstance(cell, str) else cell for cell in row])
+    # Not by rich: where a pipe's reader went away, it ends the process with 1, which says that something was found.
+    with console.capture() as rendered:
+        console.print(shown)
+    print(rendered.get(), end="")
 
 
 def as_json(content) -> None:

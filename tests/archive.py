@@ -108,6 +108,14 @@ def write_sidecar(folder, env_name, records, machine="box"):
     path.write_text("".join(json.dumps({"env_name": env_name, "time": iso(EPOCH), **each}) + "\n" for each in records))
 
 
+def write_unlike_devices(folder, framework, old, new, benchmark, samples):
+    """Write two releases that one machine measured on two GPUs: a bump that cannot be judged."""
+    for release, device in ((old, "RTX 4070"), (new, "H200")):
+        values = [(benchmark, [samples])]
+        _, env_name = write_row(folder, {framework: release}, values, env_vars={"BENCH_ACCELERATOR": "cuda13"})
+        write_sidecar(folder, env_name, [{"record": "environment", "devices": [device]}])
+
+
 def iso(seconds):
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 

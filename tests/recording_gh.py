@@ -50,14 +50,15 @@ if what == "issue":
 elif what == "pr":
     if verb == "list":
         found = [each for each in pulls if option("--head") in (None, each["branch"])]
+        found = [each for each in found if option("--state") in ("all", each["state"].lower())]
         for each in found:
             each["headRefOid"] = git("ls-remote", "origin", "refs/heads/" + each["branch"]).split()[0]
         print(fields(found))
     elif verb == "create":
-        if any(each["branch"] == option("--head") for each in pulls):
+        if any((each["branch"], each["state"]) == (option("--head"), "OPEN") for each in pulls):
             sys.exit("a pull request for this branch already exists")
         opened = {{"number": 100 + len(pulls), "branch": option("--head"), "title": option("--title")}}
-        pulls.append({{**opened, "comment": None}})
+        pulls.append({{**opened, "state": "OPEN", "comment": None}})
     elif verb == "edit":
         next(each for each in pulls if each["branch"] == arguments[2])["title"] = option("--title")
     elif verb == "diff":
@@ -71,7 +72,17 @@ elif arguments[:2] == ["api", "graphql"]:
     newest = [{{name: each[name] for name in names}} for each in issues[-100:]]
     # The search lags behind, and has nothing of what is no issue.
     print(json.dumps({{"data": {{"repository": {{"issues": {{"nodes": newest}}}}, "search": {{"nodes": [{{}}]}}}}}}))
-elif what != "workflow":
+elif arguments[:2] == ["run", "list"]:
+    known = [each for each in state["runs"] if each["workflow"] == option("--workflow")]
+    assert option("--event") == "workflow_dispatch"
+    print(fields([each for each in known if each["commit"] == option("--commit")]))
+elif arguments[:2] == ["workflow", "run"]:
+    if (FOLDER / "unreachable").exists():
+        sys.exit("HTTP 502")
+    ref = option("--ref") or "main"
+    started = {{"databaseId": 1 + len(state["runs"]), "workflow": arguments[2]}}
+    state["runs"].append({{**started, "commit": git("ls-remote", "origin", "refs/heads/" + ref).split()[0]}})
+else:
     sys.exit("unknown command")
 (FOLDER / "state.json").write_text(json.dumps(state))
 """
@@ -85,7 +96,7 @@ class RecordingGh:
         folder.mkdir()
         self.command = folder / "gh"
         self.write(SCRIPT.format(python=sys.executable))
-        (folder / "state.json").write_text(json.dumps({"issues": [], "pulls": []}))
+        (folder / "state.json").write_text(json.dumps({"issues": [], "pulls": [], "runs": []}))
 
     def write(self, script: str) -> None:
         self.command.write_text(script)
@@ -95,6 +106,13 @@ class RecordingGh:
     def path(self) -> str:
         return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
 
+    def reach(self, is_reachable: bool) -> None:
+        """Let starting a workflow fail, or work again."""
+        if is_reachable:
+            (self.folder / "unreachable").unlink()
+        else:
+            (self.folder / "unreachable").touch()
+
     @property
     def issues(self) -> list[dict]:
         return self._state["issues"]
@@ -102,6 +120,10 @@ class RecordingGh:
     @property
     def pulls(self) -> list[dict]:
         return self._state["pulls"]
+
+    @property
+    def runs(self) -> list[dict]:
+        return self._state["runs"]
 
     def calls(self, start: str) -> list[str]:
         """Return the calls that begin with these words."""

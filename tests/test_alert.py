@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from archive import benchmark, samples_of, write_row, write_suite
+from archive import benchmark, samples_of, write_row, write_suite, write_unlike_devices
 from asv.util import UserError
 from recording_gh import RecordingGh
 
@@ -205,6 +205,19 @@ def test_the_command_tells_what_it_could_not_deliver_by_its_exit_status(tmp_path
         assert said == f"{title}: sent"
     assert cli.main(["alert", "--artifact", "results"]) == 2
     assert "'alerts.sent': no result" in capsys.readouterr().err
+
+
+def test_a_bump_that_cannot_be_judged_keeps_nobody_from_hearing_of_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    steps = benchmark("suite.Steps.time_it")
+    write_row("results", {"torch": "2.13.0"}, [(steps, [samples_of([1.0, 1.01, 0.99])])])
+    write_row("results", {"torch": "2.14.1"}, [(steps, [None])])
+    write_unlike_devices("results", "jax", "0.9.2", "0.10.2", steps, samples_of([1.0, 1.01, 0.99]))
+    write_suite("results", [steps])
+    for words in (["--to", f"file:{tmp_path / 'message.md'}"], ["--dry-run"]):
+        assert cli.main(["alert", *words]) == 1
+        assert "bumps: jax 0.9.2 → 0.10.2 on box: the two rows saw other devices" in capsys.readouterr().err
+    assert (tmp_path / "message.md").read_text().startswith("# torch 2.13.0 → 2.14.1: 1 broken\n")
 
 
 def test_an_issue_is_opened_left_updated_closed_and_reopened(gh):

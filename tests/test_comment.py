@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from archive import benchmark, samples_of, write_row, write_suite
+from archive import benchmark, samples_of, write_row, write_suite, write_unlike_devices
 from asv.util import UserError
 from recording_gh import RecordingGh
 
@@ -49,7 +49,7 @@ def proposal(tmp_path, monkeypatch):
     for path in ADDED:
         (checkout / path).unlink()
     gh = RecordingGh(tmp_path / "bin")
-    gh.put(pulls=[{"number": 7, "branch": "rows/jax", "title": "Rows", "comment": None}])
+    gh.put(pulls=[{"number": 7, "branch": "rows/jax", "title": "Rows", "state": "OPEN", "comment": None}])
     monkeypatch.setenv("PATH", gh.path)
     monkeypatch.chdir(checkout)
     gh.head = git(checkout, "rev-parse", "HEAD")
@@ -77,6 +77,15 @@ def test_the_comment_is_about_the_proposed_releases_and_is_replaced(proposal, tm
     assert "0.8.3" not in said
     assert cli.main(words) == 0
     assert len(proposal.calls("pr comment 7 --edit-last --create-if-none")) == 2
+
+
+def test_a_bump_that_cannot_be_judged_keeps_nobody_from_hearing_of_the_others(proposal, tmp_path, capsys):
+    results = tmp_path / "incoming"
+    write_unlike_devices(results, "jax", "0.9.2", "0.10.2", benchmark("suite.Steps.time_it"), samples_of([1.0, 1.01]))
+    write_results(results, "0.9.2", "0.10.2")
+    assert cli.main(["comment", "--artifact", str(results), "--head", proposal.head]) == 2
+    assert "the two rows saw other devices" in capsys.readouterr().err
+    assert "jax 0.9.2 → 0.10.2" in proposal.pulls[0]["comment"]
 
 
 def test_names_mention_nobody_and_link_nowhere(proposal, tmp_path):

@@ -1,7 +1,11 @@
 """A benchmark over the releases: which release brought a regression, and which repaired it."""
 
-import pytest
+import json
 
+import pytest
+from archive import benchmark, samples_of, write_row, write_suite, write_unlike_devices
+
+from bumps import cli
 from bumps.history import Point, Regression, regressions
 
 
@@ -33,3 +37,19 @@ def points(*steps):
 )
 def test_regressions_and_their_repair(steps, expected):
     assert list(regressions(points(*steps), margin=0.06)) == expected
+
+
+def test_a_pair_that_cannot_be_judged_is_a_gap(tmp_path, capsys):
+    steps = benchmark("suite.Steps.time_it")
+    samples = samples_of([1.0, 1.01, 0.99, 1.0, 1.0])
+    write_unlike_devices(tmp_path, "jax", "0.9.2", "0.10.2", steps, samples)
+    write_suite(tmp_path, [steps])
+    assert cli.main(["history", "jax", "--results", str(tmp_path), "--json"]) == 2
+    assert "the two rows saw other devices" in capsys.readouterr().err
+    for release in ("0.8.0", "0.8.1"):
+        write_row(tmp_path, {"jax": release}, [(steps, [samples])], env_vars={"BENCH_ACCELERATOR": "cuda13"})
+    assert cli.main(["history", "jax", "--results", str(tmp_path), "--json"]) == 0
+    found = capsys.readouterr()
+    (history,) = json.loads(found.out)
+    assert [each["release"] for each in history["points"]] == ["0.8.0", "0.8.1", "0.9.2"]
+    assert found.err.count("jax 0.9.2 → 0.10.2 on box: the two rows saw other devices") == 1

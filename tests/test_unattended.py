@@ -11,9 +11,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 import urllib.request
 
@@ -213,6 +215,49 @@ def test_a_regression_fails_no_job_and_a_crash_does(tmp_path, says, status, ends
     assert summary.read_text().strip() == says
 
 
+def test_what_is_measured_is_kept_at_once_and_is_results_alone(tmp_path):
+    """A job that is stopped at its time limit while it measures keeps the bumps before."""
+    for folder in ("tools", ".venv/bin", "results/old/sessions", "results/box/sessions"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(REPOSITORY / "tools" / "measure_bumps.sh", tmp_path / "tools")
+    for name in ("benchmarks.json", "old/machine.json", "old/sessions/1.jsonl", "box/machine.json", "box/0-row.json"):
+        (tmp_path / "results" / name).write_text("{}")
+        os.utime(tmp_path / "results" / name, (EPOCH, EPOCH))
+    (tmp_path / "results" / "box" / "0-row.json.damaged").write_text("{")
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.write_text(
+        "#!/bin/bash\n"
+        "if [ -e hang ]; then touch hangs; exec sleep 600; fi\n"
+        "touch hang results/box/sessions/2.jsonl\n"
+        "echo verdicts\n"
+    )
+    python.chmod(0o755)
+    constraints = tmp_path / "env_matrix" / "constraints"
+    constraints.mkdir(parents=True)
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "main")
+    for name in ("jax-0.10.2", "torch-2.14.1"):
+        (constraints / f"{name}.txt").write_text(name)
+    git(tmp_path, "add", "env_matrix")
+    git(tmp_path, "commit", "--quiet", "--message", "rows")
+    environment = {**os.environ, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "BASE": "HEAD~1"}
+    job = subprocess.Popen(["tools/measure_bumps.sh"], cwd=tmp_path, env=environment, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "hangs").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+    finally:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+    measured = tmp_path / "measured"
+    assert sorted(str(path.relative_to(measured)) for path in measured.rglob("*.*")) == [
+        "benchmarks.json",
+        "box/0-row.json",
+        "box/machine.json",
+        "box/sessions/2.jsonl",
+    ]
+
+
 def test_a_base_that_is_no_commit_is_one_line():
     run = subprocess.run(
         [REPOSITORY / "tools" / "measure_bumps.sh"],
@@ -258,9 +303,9 @@ def test_every_release_that_a_change_adds_is_measured(tmp_path, before, after, m
         git(tmp_path, "commit", "--quiet", "--message", "rows")
     summary = tmp_path / "summary.md"
     environment = {**os.environ, "GITHUB_STEP_SUMMARY": str(summary), "BASE": "HEAD~1"}
-    subprocess.run(["tools/measure_bumps.sh"], cwd=tmp_path, env=environment, check=True)
+    subprocess.run(["tools/measure_bumps.sh", "--budget", "90"], cwd=tmp_path, env=environment, check=True)
     said = [line for line in summary.read_text().splitlines() if line]
-    expected = [f"{each} --no-publish --markdown" for each in measured]
+    expected = [f"{each} --budget 90 --no-publish --markdown" for each in measured]
     assert said == (expected or ["This change adds no release: nothing was measured."])
     # What wrote no journal measured nothing; a list of benchmarks alone is no result.
     assert not (tmp_path / "measured").exists()
@@ -377,6 +422,9 @@ def test_a_release_appears_regresses_is_told_and_is_cleared(tmp_path, package_in
     assert "two suites" not in hosted.summary.read_text()
 
     # The job that may write sees the artifact alone.
+    hosted.job("bump", "tell", hosted.checkout("tell"), RUN="17", COMMIT=head)
+    assert hosted.gh.calls("workflow run report.yml") == [f"workflow run report.yml --field run=17 --field head={head}"]
+
     def report(name):
         checkout = hosted.checkout(name)
         shutil.copytree(runner / "measured", checkout / "incoming")

@@ -21,14 +21,21 @@ measure() {
         [013]:?*) ;;
         *) failed=1 ;;
     esac
+    # At once: a job that is stopped at its time limit keeps the bumps that it finished.
+    collect || failed=1
 }
 
 # The repository holds results of other machines.
 collect() {
+    local journals machine
     for journals in results/*/sessions; do
         if [ -n "$(find "$journals" -newer "$started" -name '*.jsonl' -print -quit)" ]; then
-            mkdir -p measured
-            cp results/benchmarks.json measured/ && cp -r "$(dirname "$journals")" measured/ || return 1
+            machine=$(dirname "$journals")
+            # Results alone: a damaged file that was put aside is none.
+            mkdir -p "measured/${machine##*/}/sessions" &&
+                cp results/benchmarks.json measured/ &&
+                cp "$machine"/*.json "$machine"/*.jsonl "measured/${machine##*/}/" &&
+                cp "$journals"/*.jsonl "measured/${machine##*/}/sessions/" || return 1
         fi
     done
 }
@@ -50,5 +57,4 @@ case ${1:--} in
         ;;
     *) measure "$@" ;;
 esac
-collect || failed=1
 exit $failed

@@ -6,12 +6,12 @@ import pathlib
 import re
 
 from asv.util import UserError
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bumps import acknowledged
 from bumps.acknowledged import Acknowledgement
+from bumps.console import Console
 from bumps.results import parse_version
 
 

@@ -19,7 +19,8 @@ def add_parser(subparsers):
         description="Makes one message a bump from the stored results: what is broken, and what is regressed and was "
         "confirmed by fresh processes. Nothing is sent for what is ambiguous, and the same verdict is not sent twice.",
         epilog="Examples: python -m bumps alert --framework jax --old 0.9.2 --new 0.10.2 --to github; python -m bumps "
-        "alert --to stdout --dry-run. Exit status: 0 delivered or nothing to tell, 1 not delivered, 2 wrong usage.",
+        "alert --to stdout --dry-run. Exit status: 0 delivered or nothing to tell, 1 not delivered or not "
+        "judged, 2 wrong usage.",
     )
     parser.add_argument("--framework", help="only this framework's bumps")
     parser.add_argument("--old", help="only the bump from this release")
@@ -45,22 +46,19 @@ def run(args):
     found = [bump for bump in check.bumps(archive) if _is_chosen(bump, args)]
     if not found:
         raise UserError("no such bump was measured; python -m bumps run measures one")
-    messages = [
-        alert.message(
-            check.report(
-                archive, config, bump.framework, bump.old, bump.new, bump.machine, bump.python, bump.accelerator
-            ),
-            args.site,
-        )
-        for bump in found
-    ]
+    reports, problems = check.reports(archive, config, found)
+    messages = [alert.message(report, args.site) for _, report in reports]
+    # What cannot be judged keeps nobody from hearing of the rest.
+    for problem in problems:
+        print(f"bumps: {problem}", file=sys.stderr)
+    status = UNDELIVERED if problems else 0
     if args.dry_run:
         for each in messages:
             print(f"{each.title}\n\n{each.markdown}")
-        return 0
+        return status
     # An artifact stays as it came.
     folder = config.results_dir if args.artifact and config else archive.folder
-    return _deliver_all(messages, args.to or ["stdout"], pathlib.Path(folder) / MEMORY)
+    return _deliver_all(messages, args.to or ["stdout"], pathlib.Path(folder) / MEMORY) or status
 
 
 def _is_chosen(bump, args) -> bool:

@@ -5,11 +5,11 @@ import pathlib
 
 from asv.config import Config
 from asv.util import UserError
-from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
 from bumps import artifact
+from bumps.console import Console
 from bumps.results import Archive
 
 CONFIG = "asv.conf.json"

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from asv.config import Config
 from asv.util import UserError
-from rich.console import Console
 from rich.text import Text
 
 from bumps import attribution, check, component_rows, verdict
 from bumps.attribution import Attribution, Swap
 from bumps.cases import Comparison
 from bumps.commands import arguments
+from bumps.console import Console
 from bumps.results import Archive, Row, name_with_params
 from bumps.selection import Pair, context_of, select
 

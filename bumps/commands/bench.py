@@ -6,12 +6,12 @@ from asv.config import Config
 from asv.results import Results, get_filename
 from asv.util import UserError, human_value
 from asv_runner.statistics import get_err
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bumps import driver
 from bumps.commands import measuring
+from bumps.console import Console
 from bumps.driver import Nothing, Options, Outcome, combinations_of
 from bumps.plan import Item
 from bumps.rows import Row, Rows, load_config

@@ -5,12 +5,12 @@ import statistics
 from dataclasses import replace
 
 from asv.util import UserError
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from bumps import controls, noise, verdict
 from bumps.commands import arguments
+from bumps.console import Console
 from bumps.controls import Control
 from bumps.simulation import Outcome, Truth, judge_alone, simulate
 from bumps.verdict import Case, Verdict

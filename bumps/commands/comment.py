@@ -5,6 +5,8 @@ import sys
 from bumps import check, comment, pull_request
 from bumps.commands import arguments
 
+ERROR = 2
+
 
 def add_parser(subparsers):
     parser = subparsers.add_parser(
@@ -14,7 +16,7 @@ def add_parser(subparsers):
         "constraints it changes as one comment, which the next measurement replaces. Says so when the pull request "
         "edits workloads too. Needs the gh command, logged in.",
         epilog="Example: python -m bumps comment --artifact incoming --head $(git rev-parse HEAD). Exit status: "
-        "0 posted, or there is no such pull request, 2 an error.",
+        "0 posted, or there is no such pull request, 2 an error, or a bump that cannot be judged.",
     )
     parser.add_argument("--head", required=True, metavar="COMMIT", help="the pull request's newest commit, 40 digits")
     arguments.add_results(parser)
@@ -32,15 +34,18 @@ def run(args):
     proposed = comment.proposed(paths)
     config = arguments.config_of(args)
     archive = arguments.archive_of(args, config)
-    reports = [
-        check.report(archive, config, bump.framework, bump.old, bump.new, bump.machine, bump.python, bump.accelerator)
-        for bump in check.bumps(archive)
-        if {(bump.framework, bump.old), (bump.framework, bump.new)} & proposed
+    about = [
+        bump for bump in check.bumps(archive) if {(bump.framework, bump.old), (bump.framework, bump.new)} & proposed
     ]
-    text = comment.text(reports, paths)
+    reports, problems = check.reports(archive, config, about)
+    # What cannot be judged keeps nobody from hearing of the rest.
+    for problem in problems:
+        print(f"bumps: {problem}", file=sys.stderr)
+    status = ERROR if problems else 0
+    text = comment.text([report for _, report in reports], paths)
     if args.dry_run:
         sys.stdout.write(text)
-        return 0
+        return status
     pull_request.comment(number, text)
     print(f"pull request {number}: {len(reports)} bumps", file=sys.stderr)
-    return 0
+    return status

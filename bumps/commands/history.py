@@ -2,14 +2,15 @@
 
 import dataclasses
 import json
+import sys
 
 from asv.util import human_value
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bumps import history
 from bumps.commands import arguments
+from bumps.console import Console
 from bumps.report import STYLES
 
 
@@ -36,9 +37,11 @@ def run(args):
     archive = arguments.archive_of(args, config)
     choice = {name: getattr(args, name) for name in ("machine", "python", "accelerator")}
     with arguments.working(f"judging every bump of {args.framework}"):
-        found = history.histories(
+        found, problems = history.histories(
             archive, config, args.framework, args.bench, **choice, assume_interleaved=args.assume_interleaved
         )
+    for problem in problems:
+        print(f"bumps: {problem}", file=sys.stderr)
     if args.json:
         print(json.dumps([dataclasses.asdict(each) for each in found], indent=2, allow_nan=False))
         return 0

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from asv.config import Config
 from asv.util import UserError
-from rich.console import Console
 
 from bumps import core, costs, journals, publishing
+from bumps.console import Console
 from bumps.driver import Outcome
 from bumps.rows import Row
 

@@ -6,10 +6,10 @@ import subprocess
 import time
 
 from asv.util import UserError
-from rich.console import Console
 
 from bumps import importing, merging, pruning
 from bumps.commands import arguments
+from bumps.console import Console
 
 DONE, LEFT_OUT = 0, 1
 DEFAULT_DAYS = 7

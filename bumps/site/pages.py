@@ -5,15 +5,16 @@ import json
 import pathlib
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import jinja2
 import markupsafe
 from asv.console import log
-from asv.util import UserError, human_value
+from asv.util import human_value
 
 from bumps import check, sidecars, verdict
 from bumps.results import Archive
+from bumps.selection import Bump
 from bumps.site import article, beside, bump_list, charts, dots, feed, method, navigation, release_dates, release_list
 
 FOLDER = pathlib.Path(__file__).parent
@@ -40,7 +41,8 @@ def write(conf, archive: Archive, left_out: Mapping[str, str]) -> None:
     """Write every page about what is stored into asv's html folder; `left_out` is what asv's own pages are without."""
     target = pathlib.Path(conf.html_dir)
     log.info("Generating the pages of bumps")
-    reports, problems = _reports(archive, conf)
+    judged, problems = check.reports(archive, conf, _bumps(archive))
+    reports = [report for _, report in judged]
     shutil.copytree(FOLDER / "static", target / STATIC, dirs_exist_ok=True)
     has_charts = charts.serve(target / STATIC)
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -97,20 +99,11 @@ def _environment(conf, target: pathlib.Path, has_charts: bool, now: str) -> jinj
     return environment
 
 
-def _reports(archive: Archive, conf) -> tuple[list[dict], list[str]]:
-    """Return the reports of all neighbouring pairs, and why others could not be judged."""
-    reports, problems = [], []
+def _bumps(archive: Archive) -> Iterator[Bump]:
+    """Yield all neighbouring pairs, with a dot of progress for each."""
     for bump in check.bumps(archive):
         log.dot()
-        try:
-            found = check.report(
-                archive, conf, bump.framework, bump.old, bump.new, bump.machine, bump.python, bump.accelerator
-            )
-        except UserError as error:
-            problems.append(f"{bump.framework} {bump.old} → {bump.new} on {bump.machine}: {error}")
-            continue
-        reports.append(found)
-    return reports, problems
+        yield bump
 
 
 def _article(archive: Archive, machine: str) -> dict | None:
