@@ -116,9 +116,14 @@ def write(archive: Archive, path: pathlib.Path, form: str) -> int:
     with make(str(path), columns) as writer:
         batch: list[dict] = []
         for line in lines(archive):
-            batch.append({name: line.get(name) for name in columns.names})
+            batch.append({name: _encodable(line.get(name)) for name in columns.names})
             if len(batch) == BATCH_LINES:
                 writer.write_table(pyarrow.Table.from_pylist(batch, columns))
                 count, batch = count + len(batch), []
         writer.write_table(pyarrow.Table.from_pylist(batch, columns))
     return count + len(batch)
+
+
+def _encodable(value: object) -> object:
+    """Return a value with what UTF-8 lacks (lone surrogates, which JSON may hold) escaped."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -201,7 +201,8 @@ def unpacked(items: list, record: dict) -> Iterator[tuple[list, float]]:
 
 
 def _integer(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    """Return a number that a stage, a round or an index can have; 0 for anything else."""
+    return value if type(value) is int and 0 <= value < 2**31 else 0
 
 
 def _entry(process: Process, given: object) -> tuple[str, int, Entry] | None:

@@ -77,6 +77,7 @@ def _median(entry: object) -> float | None:
         not isinstance(entry, dict)
         or not isinstance(entry.get("benchmark"), str)
         or type(entry.get("index")) is not int
+        or type(entry.get("number")) not in (int, type(None))
     ):
         return None
     values = entry.get("samples")
