@@ -21,8 +21,16 @@ def append(record: str, **fields) -> None:
     }
     os.makedirs(os.path.dirname(path), exist_ok=True)
     # One write of one line in append mode: processes of a parallel run do not interleave within a line.
-    with open(path, "a", encoding="utf-8") as stream:
-        stream.write(json.dumps(line, default=str) + "\n")
+    with open(path, "a+b") as stream:
+        stream.write((_line_end(stream) + json.dumps(line, default=str) + "\n").encode())
+
+
+def _line_end(stream):
+    """Return what ends a last line that a crash cut short: what is appended must start a line of its own."""
+    if stream.seek(0, os.SEEK_END) == 0:
+        return ""
+    stream.seek(-1, os.SEEK_END)
+    return "" if stream.read() == b"\n" else "\n"
 
 
 def records(record: str, path: str | None = None) -> list:
@@ -34,11 +42,11 @@ def records(record: str, path: str | None = None) -> list:
     found = []
     if not path or not os.path.exists(path):
         return found
-    with open(path, encoding="utf-8") as stream:
+    with open(path, encoding="utf-8", errors="replace") as stream:
         for line in stream:
             try:
                 entry = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(entry, dict) and entry.get("record") == record:
                 found.append(entry)

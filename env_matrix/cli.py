@@ -23,9 +23,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m env_matrix",
         description="What is installed: the matrix of torch and jax releases, their constraints and environments.",
-        epilog="A RELEASE is written torch==2.9.0, 'torch 2.9.0' or torch==latest. Exit status: 0 done or nothing to "
-        "do, 1 something was found (COMMAND --help says what), 2 an error, told in one line, 70 a defect of "
-        "env_matrix itself.",
+        epilog="A RELEASE is written torch==2.9.0 or 'torch 2.9.0'; add and lock take torch==latest too. Exit status: "
+        "0 done or nothing to do, 1 something was found (COMMAND --help says what), 2 an error, told in one line, "
+        "70 a defect of env_matrix itself, 141 when whoever read the output went away.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:

@@ -1,5 +1,6 @@
 """The constraints files: the pins that a row is installed under, with what they were resolved for in the header."""
 
+import contextlib
 import dataclasses
 import datetime
 import pathlib
@@ -8,7 +9,7 @@ import re
 from asv.util import UserError
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from env_matrix.files import write_whole
 from env_matrix.releases import Release
@@ -46,8 +47,15 @@ class Constraints:
 
 
 def path_of(release: Release) -> pathlib.Path:
-    """Return where the constraints of a release are kept."""
-    return FOLDER / f"{release.framework}-{release.public.version}.txt"
+    """Return where the constraints of a release are kept, whichever way its version is written (2.9, 2.9.0)."""
+    path = FOLDER / f"{release.framework}-{release.public.version}.txt"
+    if path.exists():
+        return path
+    for other in sorted(FOLDER.glob(f"{release.framework}-*.txt")):
+        with contextlib.suppress(InvalidVersion):
+            if Version(other.stem.partition("-")[2]) == release.public.version:
+                return other
+    return path
 
 
 def load(release: Release) -> Constraints:
@@ -55,6 +63,8 @@ def load(release: Release) -> Constraints:
     path = path_of(release)
     try:
         text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(_not_ours(path.name, error)) from None
     except FileNotFoundError:
         public = release.public.requirement
         raise UserError(
@@ -89,7 +99,11 @@ def parse(text: str, name: str) -> Constraints:
             pins=tuple(pins),
         )
     except (KeyError, ValueError, InvalidRequirement) as error:
-        raise UserError(f"{name} is no constraints file ({error}); write it again: python -m env_matrix lock") from None
+        raise UserError(_not_ours(name, error)) from None
+
+
+def _not_ours(name: str, error: Exception) -> str:
+    return f"{name} is no constraints file ({error}); write it again: python -m env_matrix lock"
 
 
 def python_text(requires: SpecifierSet) -> str:

@@ -5,6 +5,7 @@ import dataclasses
 import datetime
 import functools
 import html.parser
+import http.client
 import json
 import os
 import pathlib
@@ -19,13 +20,21 @@ import urllib.request
 
 from asv.util import UserError
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sdist_filename, parse_wheel_filename
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
 from packaging.version import InvalidVersion, Version
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 TIMEOUT_SECONDS = 30
 # The largest listing in use (numpy's) has 2 MB; an index that sends without end must not fill the memory.
 LARGEST_ANSWER = 64 * 2**20
+# A date outside of these years is nobody's upload.
+PLAUSIBLE_YEARS = range(1990, 2200)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +103,17 @@ def settings() -> Settings:
 @functools.cache
 def _pip_settings() -> dict[str, str]:
     """Return pip's settings by name; its variables go before `[install]`, that before `[global]`."""
-    run = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if run.returncode:
+        said = run.stderr.strip().splitlines() or [f"exit status {run.returncode}"]
+        raise UserError(f"pip's settings cannot be read: {said[-1].strip()}")
     found: dict[str, str] = {}
     for section in ("global", "install", ":env:"):
         for line in run.stdout.splitlines():
@@ -120,10 +139,22 @@ def _uv_file_settings() -> tuple[str | None, list[str]]:
         return None, []
     except (OSError, ValueError) as error:
         raise UserError(f"uv's settings cannot be read: {path}: {error}") from None
-    indexes = [entry for entry in content.get("index", []) if "url" in entry]
-    default = next((entry["url"] for entry in indexes if entry.get("default")), content.get("index-url"))
-    extra = [entry["url"] for entry in indexes if not entry.get("default")] + content.get("extra-index-url", [])
+    try:
+        indexes = [entry for entry in content.get("index", []) if "url" in entry]
+        default = next((entry["url"] for entry in indexes if entry.get("default")), content.get("index-url"))
+        extra = [entry["url"] for entry in indexes if not entry.get("default")]
+        extra += _strings(content.get("extra-index-url", []))
+        _strings([default or "", *extra])
+    except (TypeError, AttributeError):
+        raise UserError(f"uv's settings cannot be read: {path}: its indexes are not written as uv wants them") from None
     return default, extra
+
+
+def _strings(values: object) -> list[str]:
+    """Return a list of texts as it is; raises TypeError for anything else."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"{values!r} is no list of texts")
+    return values
 
 
 def fetch(project: str, chosen: Settings | None = None, prereleases: bool = False) -> list[File]:
@@ -146,7 +177,10 @@ def fetch(project: str, chosen: Settings | None = None, prereleases: bool = Fals
 
 def _fetch_one(base: str, project: str, chosen: Settings) -> list[File] | None:
     """Return the files that one index lists, None when it does not know the project."""
-    parts = urllib.parse.urlsplit(base)
+    try:
+        parts = urllib.parse.urlsplit(base)
+    except ValueError as error:
+        raise UserError(f"the package index has no valid address ({error}); check pip's index settings") from None
     headers = {"Accept": ACCEPT}
     if parts.username is not None:
         pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
@@ -166,12 +200,13 @@ def _fetch_one(base: str, project: str, chosen: Settings) -> list[File] | None:
         raise UserError(
             f"the package index answers {error.code} for {project}; check pip's index settings; nothing was changed"
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         if parts.scheme == "file" and isinstance(reason, FileNotFoundError):
             return None
         if isinstance(reason, TimeoutError):
             reason = f"no answer in {chosen.timeout:g} s"
+        reason = str(reason).strip() or type(reason).__name__
         raise UserError(
             f"the package index does not answer ({reason}); check the network and pip's index settings; "
             "nothing was changed"
@@ -184,13 +219,13 @@ def _fetch_one(base: str, project: str, chosen: Settings) -> list[File] | None:
             f"what the package index answers for {project} is no simple index (PEP 503, 691); "
             "check pip's index settings; nothing was changed"
         )
-    return [file for entry in entries if (file := _parse(entry)) is not None]
+    return [file for entry in entries if (file := _parse(entry, project)) is not None]
 
 
 def _json_entries(body: bytes) -> list | None:
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     files = content.get("files") if isinstance(content, dict) else None
     return files if isinstance(files, list) else None
@@ -204,7 +239,10 @@ class _Anchors(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
         if tag == "a" and found.get("href"):
-            path = urllib.parse.urlsplit(found["href"]).path
+            try:
+                path = urllib.parse.urlsplit(found["href"]).path
+            except ValueError:
+                return
             self.entries.append(
                 {
                     "filename": urllib.parse.unquote(path.rpartition("/")[2]),
@@ -217,19 +255,26 @@ class _Anchors(html.parser.HTMLParser):
 def _html_entries(body: bytes) -> list[dict] | None:
     """Return what a PEP 503 page links, None for a page without a link (a login page, an empty mirror)."""
     anchors = _Anchors()
-    anchors.feed(body.decode("utf-8", "replace"))
+    try:
+        anchors.feed(body.decode("utf-8", "replace"))
+    except AssertionError:
+        # What the standard library's parser raises of a malformed declaration.
+        return None
     return anchors.entries or None
 
 
-def _parse(entry) -> File | None:
-    """Return one listed file, or None for one that no installer could use (a name or field that is not standard)."""
+def _parse(entry, project: str) -> File | None:
+    """Return one listed file, or None for one that no installer takes: another project's, or with a name or field that
+    is not standard."""
     try:
         filename = entry["filename"]
         tags: frozenset = frozenset()
         if filename.endswith(".whl"):
-            _, version, _, tags = parse_wheel_filename(filename)
+            name, version, _, tags = parse_wheel_filename(filename)
         else:
-            _, version = parse_sdist_filename(filename)
+            name, version = parse_sdist_filename(filename)
+        if name != canonicalize_name(project):
+            return None
         uploaded = entry.get("upload-time")
         requires = entry.get("requires-python")
         size = entry.get("size")
@@ -237,7 +282,7 @@ def _parse(entry) -> File | None:
             filename=filename,
             version=version,
             tags=tags,
-            uploaded=datetime.datetime.fromisoformat(uploaded) if uploaded else None,
+            uploaded=_uploaded(uploaded) if uploaded else None,
             requires_python=SpecifierSet(requires) if requires else None,
             # PEP 592: any string, the empty one included, yanks.
             yanked=entry.get("yanked", False) is not False,
@@ -248,6 +293,14 @@ def _parse(entry) -> File | None:
         *(InvalidWheelFilename, InvalidSdistFilename, InvalidSpecifier, InvalidVersion),
     ):
         return None
+
+
+def _uploaded(text: str) -> datetime.datetime | None:
+    try:
+        found = datetime.datetime.fromisoformat(text).astimezone(datetime.UTC)
+    except OverflowError:
+        return None
+    return found if found.year in PLAUSIBLE_YEARS else None
 
 
 def published(files: list[File]) -> dict[Version, Published]:
@@ -261,7 +314,7 @@ def published(files: list[File]) -> dict[Version, Published]:
     found = {}
     for version, own in sorted(grouped.items()):
         usable = [file for file in own if not file.yanked]
-        dates = [file.uploaded.astimezone(datetime.UTC).date() for file in usable if file.uploaded]
+        dates = [file.uploaded.date() for file in usable if file.uploaded]
         found[version] = Published(
             version=version,
             date=min(dates, default=nightly_date(version)),
@@ -275,9 +328,10 @@ def published(files: list[File]) -> dict[Version, Published]:
 def nightly_date(version: Version) -> datetime.date | None:
     """Return the date in a version like `2.16.0.dev20261130`, None in others."""
     try:
-        return datetime.datetime.strptime(str(version.dev), "%Y%m%d").date()
+        found = datetime.datetime.strptime(str(version.dev), "%Y%m%d").date()
     except ValueError:
         return None
+    return found if found.year in PLAUSIBLE_YEARS else None
 
 
 def latest(listed: dict[Version, Published]) -> Version | None:

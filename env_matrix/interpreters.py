@@ -16,7 +16,7 @@ def named() -> dict[str, str]:
     """Return name -> path of interpreters.toml; raises UserError where that is malformed."""
     try:
         content = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UserError(f"{FILE.name} cannot be read: {error}") from None
     return dict(_flattened("", content))
 

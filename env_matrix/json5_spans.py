@@ -92,7 +92,10 @@ def insert(text: str, array: Node, place: int, item: str) -> str:
     if line_end < 0:
         if not last:
             return text[:following] + f"{item}, " + text[following:]
-        return text[: before.end] + f", {item}" + text[before.end :]
+        # A comment behind the item before belongs to that.
+        gap = text[before.end : following].rstrip()
+        added = f"{gap} {item}," if has_comma else f",{gap} {item}"
+        return text[: before.end] + added + text[before.end + len(gap) :]
     # One item a line: a comment at the end of the line before belongs to the item before.
     indent = re.search(r"[^\n]*$", text[: before.start]).group()
     new_line = "\n" + re.match(r"\s*", indent).group() + item + ("," if has_comma else "")
@@ -120,8 +123,14 @@ def remove(text: str, array: Node, place: int) -> str:
         text = text[:line_start] + text[line_end + 1 :]
     elif has_comma:
         text = text[: item.start] + text[re.compile(r"[ \t]*").match(text, end).end() :]
+    elif place:
+        # The comma before goes; a comment behind that belongs to the item before.
+        comma = _skip(text, array.items[place - 1].end)
+        gap = text[comma + 1 : item.start]
+        kept = gap if "//" in gap else gap.rstrip()
+        return text[:comma] + kept + text[item.end :]
     else:
-        return text[: array.items[place - 1].end if place else item.start] + text[item.end :]
+        return text[: item.start] + text[item.end :]
     if last and place and not has_comma:
         # The item before is the last one now; strict JSON has no comma there.
         comma = _skip(text, array.items[place - 1].end)

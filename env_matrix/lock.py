@@ -121,8 +121,17 @@ def compile_pins(
         # The end of that day, whatever the time zone.
         command += ["--exclude-newer", f"{exclude_newer}T23:59:59Z"]
     requirements = f"{name}=={release.version}\nnumpy\n"
-    run = subprocess.run(command, input=requirements, env=environment, capture_output=True, text=True, check=False)
-    if "does not have an extra" in run.stderr:
+    run = subprocess.run(
+        command,
+        input=requirements,
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    # A dependency may lack an extra too, which is no matter of this release's.
+    if extra and re.search(rf"`{release.framework}(==[^`]*)?` does not have an extra named `{extra}`", run.stderr):
         return None, None
     if run.returncode:
         return None, _reason(run.stderr)

@@ -34,7 +34,12 @@ def find_python(version: str) -> Python:
     code = "import sys; print('%d.%d' % sys.version_info[:2])"
     try:
         run = subprocess.run(
-            [path, "-c", code], capture_output=True, text=True, timeout=PYTHON_TIMEOUT_SECONDS, check=False
+            [path, "-c", code],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=PYTHON_TIMEOUT_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return Python(version, path, f"no answer in {PYTHON_TIMEOUT_SECONDS} s")
@@ -86,7 +91,7 @@ def built_rows(env_dir: pathlib.Path, python: str, accelerator: str) -> set[tupl
     """Return (framework, version) of the environments that asv's own records tell of, for a Python and a build."""
     found = set()
     for path in env_dir.glob("*/asv-env-info.json"):
-        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError):
+        with contextlib.suppress(OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
             content = json.loads(path.read_text(encoding="utf-8"))
             build = content["build_env_vars"]
             swapped = build.get("BENCH_OVERRIDE")
@@ -162,5 +167,6 @@ def cpu_quota() -> float | None:
 
 
 def compiler() -> str | None:
-    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
-    return next((path for name in names if (path := shutil.which(name))), None)
+    """Return the C++ compiler that torch finds, None without one."""
+    names = [os.environ.get("CXX"), "g++", "clang++", "c++"]
+    return next((path for name in names if name and (path := shutil.which(name))), None)

@@ -26,6 +26,10 @@ class Matrix:
     text: str
     rows: tuple[Release, ...]
 
+    def row_of(self, release: Release) -> Release | None:
+        """Return the row of a release as it is written there (2.9 and 2.9.0 are one version), None without one."""
+        return next((row for row in self.rows if row == release), None)
+
     def of(self, framework: str) -> list[Release]:
         """Return the framework's rows, oldest version first."""
         return sorted(row for row in self.rows if row.framework == framework)
@@ -106,7 +110,7 @@ def _edit(matrix: Matrix, wanted: list[Release], change) -> Matrix:
     """Change the text and make sure that exactly the rows changed."""
     try:
         edited = parse(change(matrix.text))
-    except (ValueError, KeyError, IndexError):
+    except (ValueError, KeyError, IndexError, UserError):
         edited = None
     if edited is None or sorted(edited.rows) != sorted(wanted) or _rest(edited.text) != _rest(matrix.text):
         raise UserError("the layout of asv.conf.json cannot be edited; edit its matrix by hand; nothing was changed")
@@ -186,8 +190,15 @@ def _either(pythons: list[str]) -> str:
 
 
 def _is_control_rule(rule: dict, framework: str) -> bool:
-    variables = rule.get("env_nobuild", {})
-    return isinstance(variables, dict) and variables.get("REPLICA") == "control" and framework in rule.get("req", {})
+    """Whether a rule is one that `control_rules` made; one that a user wrote otherwise is the user's."""
+    required = rule.get("req")
+    return (
+        rule.keys() <= {"python", "req", "env_nobuild"}
+        and rule.get("env_nobuild") == {"REPLICA": "control"}
+        and isinstance(required, dict)
+        and required.keys() == {framework}
+        and re.fullmatch(r"\(\?!.+\$\)\.\+", str(required[framework])) is not None
+    )
 
 
 def with_controls(matrix: Matrix, framework: str, newest: dict[str, Release]) -> Matrix:
@@ -197,7 +208,9 @@ def with_controls(matrix: Matrix, framework: str, newest: dict[str, Release]) ->
     """
     rules = control_rules(framework, newest)
     content = _content(matrix.text)
-    exclude = content.get("exclude", [])
+    exclude = content.get("exclude") or []
+    if not isinstance(exclude, list) or not all(isinstance(rule, dict) for rule in exclude):
+        raise UserError('asv.conf.json: exclude is no list of rules, as in [{"req": {"torch": "2.8.0"}}]')
     places = [place for place, rule in enumerate(exclude) if _is_control_rule(rule, framework)]
     if not places or [exclude[place] for place in places] == rules or not rules:
         return matrix

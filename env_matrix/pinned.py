@@ -145,7 +145,7 @@ class Pinned(Row):
         try:
             self._refuse_hopeless()
             if not self.check_presence():
-                with build_lock.exclusive(pathlib.Path(f"{self._path}.lock"), self._say_waiting) as lock:
+                with build_lock.exclusive(build_lock.of(pathlib.Path(self._path)), self._say_waiting) as lock:
                     if not self.check_presence():
                         self._build(lock)
             self._marker.unlink(missing_ok=True)

@@ -5,12 +5,14 @@ import pathlib
 
 import filelock
 from asv.util import UserError
+from packaging.version import Version
 
-from env_matrix import constraints, index, lock, matrix
+from env_matrix import constraints, index, lock, matrix, output
 from env_matrix.constraints import Constraints
 from env_matrix.releases import LATEST, Release, release_of
 
 LOCK_FILE = pathlib.Path(".cache") / "matrix.lock"
+LONGEST_WAIT_SECONDS = 60
 
 
 @contextlib.contextmanager
@@ -18,11 +20,19 @@ def exclusive():
     """Keep two commands from editing the matrix at the same time."""
     path = matrix.PATH.parent / LOCK_FILE
     path.parent.mkdir(exist_ok=True)
+    lock = filelock.FileLock(path)
     try:
-        with filelock.FileLock(path, timeout=60):
-            yield
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            output.progress("waiting for another command that works on the matrix …")
+            lock.acquire(timeout=LONGEST_WAIT_SECONDS)
     except filelock.Timeout:
         raise UserError("another command is changing the matrix; try again when it is done") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class Catalogue:
@@ -41,9 +51,15 @@ class Catalogue:
         return self._listed[key]
 
     def release(self, framework: str, version: str) -> Release:
-        """Return the release that a version text means; `latest` is the newest final one."""
+        """Return the release that a version text means, as the index writes it (2.9.0 for 2.9); `latest` is the newest
+        final one."""
         if version != LATEST:
-            return release_of(framework, version)
+            meant = release_of(framework, version)
+            listed = self.listed(framework, meant.version.is_prerelease).get(meant.public.version)
+            if listed is None:
+                return meant
+            local = f"+{meant.version.local}" if meant.version.local else ""
+            return Release(framework, Version(f"{listed.version}{local}"))
         newest = index.latest(self.listed(framework))
         if newest is None:
             raise UserError(f"the index has no final release of {framework}")

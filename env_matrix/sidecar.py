@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from asv.results import get_filename
 
@@ -19,10 +20,19 @@ def append(path: pathlib.Path, record: str, env_name: str, **fields) -> None:
     """Append one record."""
     time = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"record": record, "time": time, "env_name": env_name, **fields}) + "\n")
+    line = json.dumps({"record": record, "time": time, "env_name": env_name, **fields}) + "\n"
+    with open(path, "a+b") as stream:
+        stream.write((_line_end(stream) + line).encode())
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _line_end(stream: BinaryIO) -> str:
+    """Return what ends a last line that a crash cut short: what is appended must start a line of its own."""
+    if stream.seek(0, os.SEEK_END) == 0:
+        return ""
+    stream.seek(-1, os.SEEK_END)
+    return "" if stream.read() == b"\n" else "\n"
 
 
 def size(path: pathlib.Path) -> int:
@@ -39,7 +49,7 @@ def records(path: pathlib.Path, start: int = 0) -> Iterator[dict]:
         for line in stream:
             try:
                 record = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(record, dict):
                 yield record

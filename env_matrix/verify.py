@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from asv.util import UserError
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from env_matrix import command
 from env_matrix.releases import Release
@@ -39,12 +39,23 @@ def inspect(executable: str, frameworks: Sequence[str], environment: Mapping[str
             raise UserError(f"{executable} cannot be run: {error.strerror}; name a working Python") from None
         found = _read(result)
     if found and not found["importing"]:
-        return found
+        return {**found, "frameworks": {name: _sound(facts) for name, facts in found["frameworks"].items()}}
     said = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")[:LONGEST_REASON]
     how = signal.strsignal(-status) if status < 0 else f"exit status {status}"
     if found:
         raise UserError(f"importing {found['importing']} ended {executable} ({how}): {said}")
     raise UserError(f"{executable} is no working Python ({how}): {said}")
+
+
+def _sound(facts: dict) -> dict:
+    """Return a framework's facts, an error in their place where its versions are none (a build from source may say
+    `unknown`)."""
+    for name in ("version", "jaxlib"):
+        try:
+            Version(facts.get(name, "0"))
+        except (InvalidVersion, TypeError):
+            return {"error": f"it says that its {name} is {facts[name]!r}"}
+    return facts
 
 
 def _read(path: str) -> dict:

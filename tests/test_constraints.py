@@ -56,6 +56,13 @@ def test_what_is_no_constraints_file_is_refused(damage):
         constraints.parse(TEXT.replace(*damage), "torch-2.4.1.txt")
 
 
+def test_a_file_that_is_no_utf8_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(constraints, "FOLDER", tmp_path)
+    (tmp_path / "torch-2.4.1.txt").write_bytes(TEXT.encode() + b"# caf\xe9\n")
+    with pytest.raises(UserError, match=r"torch-2\.4\.1\.txt is no constraints file"):
+        constraints.load(parse("torch==2.4.1"))
+
+
 def test_a_missing_file_names_the_command_that_writes_it(monkeypatch, tmp_path):
     monkeypatch.setattr(constraints, "FOLDER", tmp_path)
     with pytest.raises(UserError, match=r"python -m env_matrix lock torch==2\.14\.1$"):
@@ -74,7 +81,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(monkeypatch, tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("old")
 
-    def full(self, text, encoding):
+    def full(self, text, **options):
         path.with_name(self.name).touch()
         raise OSError(28, "No space left on device")
 

@@ -161,6 +161,8 @@ def test_pythons_on_path_are_started(tmp_path, monkeypatch):
     assert machine_facts.find_python("3.99") == Python("3.99", None, None)
     script(tmp_path, "python3.98", "echo 'shim: no such version' >&2; exit 127")
     assert machine_facts.find_python("3.98").problem == "shim: no such version"
+    script(tmp_path, "python3.94", "printf 'pyenv: \\351chec\\n' >&2; exit 127")
+    assert machine_facts.find_python("3.94").problem == "pyenv: \ufffdchec"
     script(tmp_path, "python3.97", "echo 3.96")
     assert machine_facts.find_python("3.97").problem == "it is Python 3.96"
     script(tmp_path, "python3.96", "echo 3.96")
@@ -168,6 +170,18 @@ def test_pythons_on_path_are_started(tmp_path, monkeypatch):
     monkeypatch.setattr(machine_facts, "PYTHON_TIMEOUT_SECONDS", 0.2)
     script(tmp_path, "python3.95", "exec sleep 5")
     assert machine_facts.find_python("3.95").problem == "no answer in 0.2 s"
+
+
+def test_the_compiler_is_the_one_that_a_row_finds(tmp_path, monkeypatch):
+    """A CXX that is no single command is passed over for another, as benchmarks/frameworks.py does."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "ccache g++")
+    assert machine_facts.compiler() is None
+    script(tmp_path, "clang++", "exit 0")
+    assert machine_facts.compiler() == str(tmp_path / "clang++")
+    script(tmp_path, "my-compiler", "exit 0")
+    monkeypatch.setenv("CXX", "my-compiler")
+    assert machine_facts.compiler() == str(tmp_path / "my-compiler")
 
 
 def test_built_rows_are_those_of_this_python_and_build(tmp_path):
@@ -187,6 +201,9 @@ def test_built_rows_are_those_of_this_python_and_build(tmp_path):
     environment("0.6.2", BENCH_OVERRIDE="numpy==2.0")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "asv-env-info.json").write_text("{")
+    for name, content in (("list", "[]"), ("null", "null"), ("deep", "[" * 100_000), ("names", '{"requirements": []}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "asv-env-info.json").write_text(content)
     assert machine_facts.built_rows(tmp_path, "3.11", "cpu") == {("jax", "0.9.2")}
     assert machine_facts.built_rows(tmp_path / "absent", "3.11", "cpu") == set()
 

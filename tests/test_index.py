@@ -136,6 +136,9 @@ def test_extra_indexes_are_asked_for_prereleases_only(serve):
         ((200, "application/json", b"[]"), "is no simple index"),
         ((200, "application/json", b'{"files": {}}'), "is no simple index"),
         ((200, "text/html", b"<p>Please log in</p>"), "is no simple index"),
+        ((200, "application/json", b"[" * 100_000), "is no simple index"),
+        ((200, "text/html", b'<a href="http://[x/jax-0.9.2.tar.gz">x</a>'), "is no simple index"),
+        ((200, "text/html", b"<![foo[ x ]]>"), "is no simple index"),
     ],
 )
 def test_an_index_that_answers_nonsense_is_one_clear_line(serve, answer, message):
@@ -143,6 +146,50 @@ def test_an_index_that_answers_nonsense_is_one_clear_line(serve, answer, message
     with pytest.raises(UserError, match=message) as caught:
         index.fetch("jax", index.Settings(url))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"hello\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\n{", b"HTTP/1.1 abc\r\n\r\n"],
+    ids=["no HTTP", "nothing", "cut short", "no status"],
+)
+def test_a_server_that_speaks_no_http_is_one_clear_line(answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(UserError, match="the package index does not answer") as caught:
+            index.fetch("jax", index.Settings(f"http://127.0.0.1:{server.getsockname()[1]}/simple"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1/simple", "http://localhost:abc/simple", "http://my host/simple", "x y"]
+)
+def test_an_address_that_is_none_is_one_clear_line(address):
+    with pytest.raises(UserError, match=r"check the network and pip's index settings|has no valid address"):
+        index.fetch("jax", index.Settings(address))
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:00:00-14:00", "9999-12-31T00:00:00Z", "0200-01-01T00:00:00Z"]
+)
+def test_a_time_that_nothing_was_uploaded_at_is_none(serve, time):
+    _, url = serve(as_json([listed(WHEEL, **{"upload-time": time})]))
+    (found,) = index.published(index.fetch("jax", index.Settings(url))).values()
+    assert found.date is None
+    assert index.nightly_date(Version("2.16.0.dev99991231")) is None
+
+
+def test_files_of_other_projects_are_passed_over(serve):
+    others = ["evil_thing-99.0-py3-none-any.whl", "jaxlib-99.0-py3-none-any.whl", "jax-extra-99.0.tar.gz"]
+    _, url = serve(as_json([*FILES, *map(listed, others)]))
+    assert len(index.fetch("jax", index.Settings(url))) == len(FILES)
 
 
 def test_an_index_that_times_out(serve):
@@ -272,3 +319,25 @@ def test_pip_told_to_use_no_index(no_settings):
     no_settings.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(UserError, match="no-index"):
         index.settings()
+
+
+@pytest.mark.parametrize("content", ['extra-index-url = "https://x"', "index = [1]", "index = 7", "index-url = 7"])
+def test_uv_settings_of_another_shape_are_one_clear_line(monkeypatch, tmp_path, content):
+    path = tmp_path / "uv.toml"
+    path.write_text(content)
+    monkeypatch.setenv("UV_CONFIG_FILE", str(path))
+    with pytest.raises(UserError, match=r"uv's settings cannot be read: .*uv\.toml"):
+        index._uv_file_settings()
+
+
+def test_pip_settings_that_pip_cannot_read_are_said(monkeypatch, tmp_path):
+    """Not passed over: the default index would be asked in place of the one that they name."""
+    path = tmp_path / "pip.conf"
+    path.write_text("not an ini")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(path))
+    index._pip_settings.cache_clear()
+    try:
+        with pytest.raises(UserError, match="pip's settings cannot be read: "):
+            index._pip_settings()
+    finally:
+        index._pip_settings.cache_clear()

@@ -10,7 +10,7 @@ from env_matrix import interpreters
 def listed(monkeypatch, tmp_path):
     def write(text):
         path = tmp_path / "interpreters.toml"
-        path.write_text(text)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
         monkeypatch.setattr(interpreters, "FILE", path)
 
     write("")
@@ -52,6 +52,7 @@ def test_an_interpreter_relative_to_here_or_home(listed, tmp_path, monkeypatch):
         ('[a]\npython = "/x"', "b", r"there is no interpreter b; give the path of a Python, or a name of .* \(a\)"),
         ('[a]\npython = "/nowhere/python"', "a", "there is no interpreter /nowhere/python; give"),
         ("[a\n", "a", r"interpreters\.toml cannot be read: "),
+        (b"# caf\xe9\n", "a", r"interpreters\.toml cannot be read: "),
         ('python = "/x"', "a", r"interpreters\.toml: python belongs under a name"),
         ('[a]\npyhton = "/x"', "a", r"interpreters\.toml: a\.pyhton belongs under a name"),
     ],

@@ -11,7 +11,7 @@ from asv.util import UserError
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from env_matrix import cli, constraints, index, lock, matrix
+from env_matrix import cli, constraints, index, lock, matrix, rows
 from env_matrix.index import Published
 from env_matrix.releases import parse
 
@@ -182,7 +182,7 @@ def small_index(tmp_path, monkeypatch):
 
 def lock_through(release):
     settings = index.settings()
-    found = index.published(index.fetch("jax", settings, prereleases=release.version.is_prerelease))
+    found = index.published(index.fetch(release.framework, settings, prereleases=release.version.is_prerelease))
     return lock.lock(release, found, settings)
 
 
@@ -197,6 +197,44 @@ def test_a_release_resolves_as_of_its_date_for_every_build(small_index, monkeypa
         "# accelerators: cpu cuda12\n# Written by: python -m env_matrix lock jax==0.9.2\n"
         "jax==0.9.2\njaxlib==0.9.2\nnumpy==2.4.1\nnvidia-cudnn-cu12==9.2\n"
     )
+
+
+@pytest.mark.end_to_end
+def test_an_extra_that_a_dependency_lacks_is_no_matter_of_the_releases(small_index):
+    small_index("2026-03-01T00:00:00Z", "toolkit", "1.0", extras=["other"])
+    small_index("2026-04-01T00:00:00Z", "torch", "2.0.0", requires=["numpy", "toolkit[cudart]"])
+    small_index(
+        *("2026-04-01T00:00:00Z", "jax", "0.9.3"),
+        requires=["numpy", "jaxlib==0.9.2", "toolkit[cudart]; extra == 'cuda12'"],
+        extras=["cpu", "cuda12"],
+    )
+    assert "toolkit==1.0" in lock_through(parse("torch==2.0.0")).pins
+    assert lock_through(parse("jax==0.9.3")).accelerators == ("cpu", "cuda12")
+
+
+@pytest.mark.end_to_end
+def test_a_version_is_written_as_the_index_does_however_it_was_typed(small_index, own_matrix, capsys):
+    before = own_matrix.read_text()
+    small_index("2026-02-01T00:00:00Z", "torch", "2.9.0", requires=["numpy"])
+    assert cli.main(["add", "torch==2.9"]) == 0
+    assert '"torch": [null, "2.9.0"]' in own_matrix.read_text()
+    (path,) = constraints.FOLDER.iterdir()
+    assert path.name == "torch-2.9.0.txt"
+    capsys.readouterr()
+    assert cli.main(["add", "torch==2.9.0.0"]) == 0
+    assert capsys.readouterr().out == "torch 2.9.0 is in the matrix already\n"
+    assert cli.main(["lock", "torch==2.9"]) == 0
+    assert cli.main(["lock", "--check", "torch==2.9"]) == 0
+    assert cli.main(["why", "torch", "2.9", "2.9.0"]) == 0
+    assert cli.main(["remove", "torch==2.9"]) == 0
+    assert list(constraints.FOLDER.iterdir()) == []
+    assert own_matrix.read_text() == before
+    # Written by hand otherwise.
+    own_matrix.write_text(before.replace('"torch": [null]', '"torch": [null, "2.9"]'))
+    assert cli.main(["lock"]) == 0
+    assert cli.main(["lock", "--check"]) == 0
+    assert cli.main(["remove", "torch==2.9.0"]) == 0
+    assert list(constraints.FOLDER.iterdir()) == []
 
 
 @pytest.mark.end_to_end
@@ -281,6 +319,15 @@ def test_a_row_is_added_watched_checked_and_removed(small_index, own_matrix, cap
     assert list(constraints.FOLDER.iterdir()) == []
     # The control rule of a framework without rows stays as it last was.
     assert own_matrix.read_text().splitlines()[:3] == before.splitlines()[:3]
+
+
+def test_waiting_for_another_command_is_said(own_matrix, capsys, monkeypatch):
+    monkeypatch.setattr(rows, "LONGEST_WAIT_SECONDS", 0.2)
+    with rows.exclusive():
+        assert cli.main(["remove", "jax==0.9.2"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("waiting for another command")
+    assert said[1].startswith("env_matrix: another command is changing the matrix")
 
 
 def test_offline_nothing_changes(own_matrix, monkeypatch, capsys):

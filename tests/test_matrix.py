@@ -1,5 +1,6 @@
 """The matrix in asv.conf.json: reading it, and editing it without touching comments or layout."""
 
+import json
 import re
 
 import asv.config
@@ -209,3 +210,84 @@ def test_asv_itself_leaves_one_control_for_each_framework(python):
 def test_asv_knows_every_key_of_the_configuration():
     content = json5.loads(matrix.PATH.read_text(encoding="utf-8"))
     assert set(content) - {"version"} <= set(vars(asv.config.Config()))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        'null, "2.2.0",  // of 2.2.0\n   "2.8.0"',
+        'null, "2.2.0" /* of 2.2.0 */, "2.8.0"',
+        'null, "2.2.0", /* of 2.2.0 */ "2.8.0"',
+        'null, // of null\n "2.2.0", // of 2.2.0\n "2.8.0"',
+        'null, "2.2.0", "2.8.0" /* of 2.8.0 */',
+        'null, "2.2.0", "2.8.0", /* of 2.8.0 */',
+        'null, // of null\n "2.2.0", /* of 2.2.0 */ "2.8.0" // of 2.8.0\n',
+    ],
+)
+def test_comments_of_other_rows_stay_and_stay_behind_theirs(entries):
+    before = matrix.parse(f'{{"matrix": {{"req": {{"torch": [{entries}]}}}}}}')
+    for row in before.rows:
+        after = matrix.remove(before, row)
+        assert versions(after.text) == [str(other.version) for other in before.rows if other != row]
+        lost = set(re.findall(r"of [\w.]+", before.text)) - set(re.findall(r"of [\w.]+", after.text))
+        assert lost <= {f"of {row.version}"}
+    for version in ("2.0.0", "2.7.0", "2.9.0"):
+        after = matrix.add(before, parse(f"torch=={version}"))
+        for owner in re.findall(r"of ([\w.]+)", before.text):
+            behind = after.text.rpartition(f"of {owner}")[0]
+            assert re.findall(r'"[\d.]+"|null', behind)[-1].strip('"') == owner
+
+
+def test_a_file_keeps_its_line_ends_its_mode_and_its_link(tmp_path):
+    target = tmp_path / "elsewhere" / "asv.conf.json"
+    target.parent.mkdir()
+    target.write_bytes(LINES.replace("\n", "\r\n").encode())
+    target.chmod(0o600)
+    link = tmp_path / "asv.conf.json"
+    link.symlink_to(target)
+    matrix.save(matrix.add(matrix.load(link), parse("torch==2.9.0")), link)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+    content = target.read_bytes()
+    assert b'"2.9.0",\r\n' in content
+    assert content.count(b"\n") == content.count(b"\r\n") == LINES.count("\n") + 1
+
+
+THEIRS = {"req": {"torch": r"2\.2\.0"}, "env_nobuild": {"REPLICA": "control"}}
+
+
+def test_a_control_rule_that_a_user_wrote_stays():
+    newest = {"3.11": release("torch", "2.9.0")}
+    (ours,) = matrix.control_rules("torch", {"3.11": release("torch", "2.8.0")})
+    other = {**ours, "env": {"X": "1"}}
+    content = {"matrix": {"req": {"torch": ["2.8.0", "2.9.0"]}}, "exclude": [THEIRS, ours, other]}
+    edited = matrix.with_controls(matrix.parse(json.dumps(content)), "torch", newest)
+    assert json5.loads(edited.text)["exclude"] == [THEIRS, *matrix.control_rules("torch", newest), other]
+
+
+@pytest.mark.parametrize("exclude", ['["x"]', '{"a": 1}', "7", '"x"', "[null]"])
+def test_exclude_rules_that_are_none_are_said(exclude):
+    before = matrix.parse(f'{{"matrix": {{"req": {{"torch": ["2.8.0"]}}}}, "exclude": {exclude}}}')
+    with pytest.raises(UserError, match="exclude is no list of rules"):
+        matrix.with_controls(before, "torch", {"3.11": release("torch", "2.8.0")})
+
+
+@pytest.mark.parametrize("exclude", ["null", "[]", '[{"req": null, "env_nobuild": {"REPLICA": "control"}}]'])
+def test_rules_that_are_not_ours_are_passed_over(exclude):
+    before = matrix.parse(f'{{"matrix": {{"req": {{"torch": ["2.8.0"]}}}}, "exclude": {exclude}}}')
+    assert matrix.with_controls(before, "torch", {"3.11": release("torch", "2.8.0")}) is before
+
+
+@pytest.mark.parametrize("rows_text", ['"2.8.0"', '[null\n, "2.8.0"\n, "2.9.0"]'])
+def test_a_layout_that_cannot_be_edited_is_not_said_to_be_unreadable(rows_text):
+    before = matrix.parse(f'{{"matrix": {{"req": {{"torch": {rows_text}}}}}}}')
+    with pytest.raises(UserError, match=r"the layout of asv\.conf\.json cannot be edited"):
+        matrix.add(before, parse("torch==2.8.5"))
+
+
+def test_one_version_written_in_two_ways_is_one_row():
+    before = matrix.parse(ONE_LINE)
+    assert str(before.row_of(parse("torch==2.8")).version) == "2.8.0"
+    assert before.row_of(parse("torch==2.9")) is None
+    assert matrix.add(before, parse("torch==2.8")) is before
+    assert versions(matrix.remove(before, parse("torch==2.8")).text) == ["2.10.0"]

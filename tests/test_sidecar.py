@@ -17,7 +17,7 @@ def test_a_line_that_a_crash_cut_is_passed_over(tmp_path):
     sidecar.append(path, "environment", "row", framework="jax")
     length = sidecar.size(path)
     with open(path, "ab") as stream:
-        stream.write(b'{"record": "sta\xff\n[1]\n')
+        stream.write(b"[1]\n" + b"[" * 100_000 + b'\n{"record": "sta\xff')
     sidecar.append(path, "status", "row", reason="é")
     assert [record["record"] for record in sidecar.records(path)] == ["environment", "status"]
     assert [record["reason"] for record in sidecar.records(path, length)] == ["é"]

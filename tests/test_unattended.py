@@ -60,7 +60,7 @@ class Index(http.server.BaseHTTPRequestHandler):
         content["files"] = [
             {**each, "url": urllib.parse.urljoin(location, each["url"])}
             for each in content["files"]
-            if (parsed := index._parse(each)) and parsed.version.public in shown
+            if (parsed := index._parse(each, project)) and parsed.version.public in shown
         ]
         body = json.dumps(content).encode()
         self.send_response(200)

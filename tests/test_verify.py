@@ -114,6 +114,21 @@ def test_our_own_modules_do_not_shadow_the_rows(tmp_path):
     assert said["packages"]["asv"] == "0.6.6"
 
 
+@pytest.mark.parametrize("version", ["'unknown'", "None", "7"])
+def test_a_framework_whose_version_is_none_is_an_error_of_its_own(tmp_path, version):
+    """A build from source may say anything."""
+    (tmp_path / "jax.py").write_text(
+        f"__version__ = {version}\n"
+        "class Device: platform, device_kind = 'cpu', 'cpu'\n"
+        "def devices(): return [Device()]\n"
+    )
+    (tmp_path / "jaxlib.py").write_text("__version__ = '1.0'")
+    (tmp_path / "torch.py").write_text("raise ImportError('no')")
+    found = verify.inspect(sys.executable, ["torch", "jax"], {**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert found["frameworks"]["jax"] == {"error": f"it says that its version is {version}"}
+    assert found["frameworks"]["torch"] == {"error": "ImportError: no"}
+
+
 def test_output_of_a_framework_does_not_matter(tmp_path):
     (tmp_path / "torch.py").write_text("print('{\"python\": 1}')\nraise ImportError('no\\nlibrary')")
     said = verify.inspect(sys.executable, ["torch"], {**os.environ, "PYTHONPATH": str(tmp_path)})

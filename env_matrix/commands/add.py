@@ -29,7 +29,8 @@ def run(args) -> int:
 def _add(args) -> list:
     before = matrix.load()
     catalogue = rows.Catalogue()
-    wanted = [catalogue.release(*pair) for pair in parse_all(args.releases)]
+    named = [catalogue.release(*pair) for pair in parse_all(args.releases)]
+    wanted = [before.row_of(release) or release for release in named]
     new = [release for release in dict.fromkeys(wanted) if release not in before.rows]
     resolved = []
     for release in new:

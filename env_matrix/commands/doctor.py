@@ -41,12 +41,14 @@ def run(args) -> int:
 
 
 def _chosen_rows(words: list[str]) -> list[Release]:
-    have = list(matrix.load().rows)
-    wanted = [release_of(*pair) for pair in parse_all(words)]
-    for release in wanted:
-        if release not in have:
+    known = matrix.load()
+    wanted = []
+    for release in (release_of(*pair) for pair in parse_all(words)):
+        row = known.row_of(release)
+        if row is None:
             raise UserError(f"the matrix has no {release}; add it: python -m env_matrix add {release.requirement}")
-    return wanted or have
+        wanted.append(row)
+    return wanted or list(known.rows)
 
 
 def examine(releases: list[Release]) -> list[doctor.Check]:

@@ -1,11 +1,13 @@
 """`prune`: remove what the matrix no longer needs."""
 
+import contextlib
+import dataclasses
 import datetime
 import time
 
 import asv.config
 
-from env_matrix import constraints, matrix, prune, rows
+from env_matrix import constraints, lock, matrix, prune, rows
 
 DEFAULT_DAYS = 30
 
@@ -31,7 +33,7 @@ def add_parser(subparsers):
 
 
 def run(args) -> int:
-    with rows.exclusive():
+    with contextlib.nullcontext() if args.dry_run else rows.exclusive():
         return _run(args)
 
 
@@ -52,16 +54,19 @@ def _run(args) -> int:
 
     configuration = asv.config.Config.load(str(matrix.PATH))
     env_dir = matrix.PATH.parent / configuration.env_dir
-    overrides = set(filter(None, configuration.matrix.get("env", {}).get("BENCH_OVERRIDE", []) or []))
-    freed = 0
-    for leftover in prune.leftovers(env_dir, list(current.rows), overrides, time.time()):
+    named = prune.wanted(configuration, sorted({*lock.PYTHONS, *configuration.pythons}))
+    # A dry run has not taken the old rows out of the file.
+    named = dataclasses.replace(named, rows=named.rows - {(row.framework, row.version) for row, _ in old})
+    freed, count = 0, 0
+    for leftover in prune.leftovers(env_dir, named, time.time()):
         size = prune.size_of(leftover.path)
         if not args.dry_run:
             prune.remove(leftover, env_dir)
         freed += size
+        count += 1
         print(f"{word} {leftover.path.name} ({size / 1e9:.2f} GB): {leftover.what}", flush=True)
     if freed:
         print(f"{freed / 1e9:.2f} GB {'would be' if args.dry_run else ''} freed".replace("  ", " "))
-    elif not old:
+    elif not count and not old:
         print("nothing to remove")
     return 0

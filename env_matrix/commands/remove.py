@@ -18,8 +18,10 @@ def add_parser(subparsers):
 
 def run(args) -> int:
     with rows.exclusive():
-        releases = list(dict.fromkeys(release_of(*pair) for pair in parse_all(args.releases)))
-        after = rows.without_rows(matrix.load(), releases)
+        before = matrix.load()
+        wanted = dict.fromkeys(release_of(*pair) for pair in parse_all(args.releases))
+        releases = [before.row_of(release) or release for release in wanted]
+        after = rows.without_rows(before, releases)
         matrix.save(after)
         rows.drop_constraints(releases, after)
     for release in releases:

@@ -1,5 +1,7 @@
 """`watch`: which releases came out since, and the matrix with them."""
 
+import contextlib
+
 from asv.util import UserError
 
 from env_matrix import constraints, matrix, output, rows, watch
@@ -22,7 +24,7 @@ def add_parser(subparsers):
 
 
 def run(args) -> int:
-    with rows.exclusive():
+    with rows.exclusive() if args.apply else contextlib.nullcontext():
         return _run(args)
 
 
