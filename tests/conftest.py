@@ -1,9 +1,16 @@
 """What several test files share."""
 
+import signal
 import sys
 
 import pytest
 from row_project import TORCH_RELEASE, RowProject, row_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """What a shell starts in the background ignores Ctrl-C, and so does whatever that starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
