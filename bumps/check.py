@@ -5,13 +5,12 @@
 
 import functools
 import pathlib
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from asv.util import UserError
 
-from bumps import acknowledged, journals, verdict
+from bumps import acknowledged, estimate, journals, verdict
 from bumps.acknowledged import Acknowledgement
 from bumps.cases import Compared, Comparison, Measured
 from bumps.margins import Margins
@@ -193,8 +192,8 @@ class _Report:
             "interleaved": each.case.interleaved,
             "processes_old": len(each.old.processes),
             "processes_new": len(each.new.processes),
-            "figure_old": _figure(each.old, each.old_replica),
-            "figure_new": _figure(each.new, each.new_replica),
+            "figure_old": _figure(each.old, each.old_replica, each.case.exact),
+            "figure_new": _figure(each.new, each.new_replica, each.case.exact),
             "medians_old": _medians(each.old),
             "medians_new": _medians(each.new),
             "medians_control": [*each.old_replica, *each.new_replica],
@@ -212,25 +211,34 @@ class _Report:
             # A probe's is empty: no step of a workload is timed.
             return self._archive.attribute(key[0], "workload") or None
 
-        found = verdict.summarise(judgements, workload_of, controls)
+        found = verdict.summarise(judgements, workload_of, controls, self._is_averaged(rows))
         open_ones = [row for row in rows if row["acknowledged"] is None]
         counts = Counter(row["verdict"] for row in open_ones)
         status = found.exit_status
         if status == 1 and not (counts["regressed"] or counts["broken"]):
             status = 3 if counts["ambiguous"] else 0
         worst = by_key[found.worst[0]] if found.worst else None
+        judged = [row for row in rows if row["verdict"] != Verdict.UNMEASURED]
         summary = {
             "counts": {str(name): count for name, count in found.counts.items()},
             "judged": found.judged,
+            "unconfirmed": found.unconfirmed,
             "acknowledged": len(rows) - len(open_ones),
             "geomean": {"overall": found.geomean, "by_workload": found.geomean_by_workload},
             "worst": {key: worst[key] for key in ("name", "params", "ratio")} if worst else None,
-            "audits": dict(sorted(Counter(flag for row in rows for flag in row["audits"]).items())),
+            "audits": dict(sorted(Counter(flag for row in judged for flag in row["audits"]).items())),
             "smallest_detectable": found.smallest_detectable,
             "control": {"judged": found.control.judged, "alarms": found.control.alarms},
             "exit_status": status,
         }
         return {"sentence": self._sentence(summary), **summary}
+
+    def _is_averaged(self, rows: list[dict]) -> Callable[[tuple], bool]:
+        """Return whether a benchmark counts in the geometric means: a step once, by its wall time, and no count.
+        Another suite's benchmarks tell of no clock; there each does."""
+        if any(row["clock"] == "wall" for row in rows):
+            return lambda key: self._archive.attribute(key[0], "clock") == "wall"
+        return lambda key: self._archive.attribute(key[0], "clock") != "kernels"
 
     def _sentence(self, summary: dict) -> str:
         pair = self._pair
@@ -239,6 +247,9 @@ class _Report:
             return f"{head}: nothing was measured on both sides."
         counts = summary["counts"]
         said = [f"{counts[name]} {name}" for name in WORST_FIRST if counts[name] and name not in WITHOUT_REMARK]
+        if summary["unconfirmed"]:
+            unconfirmed = f" ({summary['unconfirmed']} of them not confirmed)"
+            said = [part + unconfirmed if part.endswith(str(Verdict.REGRESSED)) else part for part in said]
         text = f"{head}: {', '.join(said) or 'nothing changed'}; {counts['same']} of {summary['judged']} the same"
         if summary["worst"]:
             text += f"; worst {summary['worst']['name']} at {summary['worst']['ratio']:.2f}×"
@@ -303,10 +314,10 @@ def _medians(side: Measured) -> list[float]:
     return [median for _, _, median in sorted(side.processes, key=lambda process: process[1])]
 
 
-def _figure(side: Measured, replica: Sequence[float]) -> float | None:
+def _figure(side: Measured, replica: Sequence[float], is_count: bool) -> float | None:
     """The row in one number, under both its names, as it is judged; asv's own median where there are no processes."""
-    medians = [*_medians(side), *replica]
-    return statistics.median(medians) if medians else side.value
+    found = estimate.centre([*_medians(side), *replica], is_count)
+    return side.value if found is None else found
 
 
 def _when(side: Measured) -> float:

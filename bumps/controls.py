@@ -11,12 +11,14 @@ REPLICA = "REPLICA"
 
 @dataclass(frozen=True)
 class Control:
-    """One benchmark with one set of parameters of a row and of the same row under its second name."""
+    """One benchmark with one set of parameters of a row and of the same row under its second name; `exact` where its
+    figures are counts."""
 
     benchmark: str
     params: tuple[str, ...]
     row: Side
     replica: Side
+    exact: bool = False
 
 
 def stored(archive: Archive, machine: str | None = None) -> list[Control]:
@@ -26,7 +28,7 @@ def stored(archive: Archive, machine: str | None = None) -> list[Control]:
         for row in archive.rows
         if machine in (None, row.machine)
         for replica in replicas_of(archive, row)
-        for control in _controls(row, replica)
+        for control in _controls(archive, row, replica)
     ]
 
 
@@ -45,13 +47,13 @@ def _same_but_for_name(row: Row, replica: Row) -> bool:
     )
 
 
-def _controls(row: Row, replica: Row) -> Iterator[Control]:
+def _controls(archive: Archive, row: Row, replica: Row) -> Iterator[Control]:
     for key in sorted(row.figures.keys() & replica.figures.keys()):
         # The newest source of the benchmark that was measured often enough.
         for version in dict.fromkeys(figure.version for figure in reversed(row.figures[key])):
             sides = [_side(found.figures[key], version) for found in (row, replica)]
             if all(len(side.medians) >= 2 for side in sides):
-                yield Control(*key, *sides)
+                yield Control(*key, *sides, exact=archive.attribute(key[0], "clock") == "kernels")
                 break
 
 

@@ -64,7 +64,10 @@ def facts(report: dict) -> Iterator[tuple[str, str]]:
     summary = report["summary"]
     if summary["geomean"]["overall"]:
         parts = [f"{name} {value:.3f}×" for name, value in summary["geomean"]["by_workload"].items()]
-        yield "geometric mean", f"{summary['geomean']['overall']:.3f}×" + (f" ({', '.join(parts)})" if parts else "")
+        yield (
+            "geometric mean of times",
+            f"{summary['geomean']['overall']:.3f}×" + (f" ({', '.join(parts)})" if parts else ""),
+        )
     if summary["smallest_detectable"]:
         yield "smallest change found", f"{_percent(summary['smallest_detectable'])} (median over the benchmarks)"
     control = summary["control"]

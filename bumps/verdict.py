@@ -111,7 +111,7 @@ class Judgement:
     relevance margin used (the larger of the configured one and what the noise lets resolve), `smallest_detectable`
     the smallest relative change for the worse that these processes would have found with a power of `POWER`, `why`
     one sentence. `cost` is the ratio turned so that above 1 is worse. `confirmed` says that at least two batches
-    support a `regressed` or `improved`.
+    support a `regressed` or `improved`, `exact` that the figures are counts.
     """
 
     key: Hashable
@@ -125,6 +125,7 @@ class Judgement:
     next: Next = Next.NOTHING
     cost: float | None = None
     confirmed: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,8 @@ class Summary:
     """One bump in figures.
 
     `geomean` and `geomean_by_workload` are geometric means of `cost` (above 1 is worse), `worst` the `regressed`
-    benchmark with the largest one, `smallest_detectable` the median over the benchmarks. `exit_status` is 0 when
+    benchmark with the largest one (a count only where nothing else regressed), `unconfirmed` how many of the
+    `regressed` no second batch supports, `smallest_detectable` the median over the benchmarks. `exit_status` is 0 when
     nothing regressed or broke, 1 when something did, 3 when the worst left is ambiguous, 4 when nothing was measured.
     """
 
@@ -149,6 +151,7 @@ class Summary:
     geomean: float | None
     geomean_by_workload: dict[str, float]
     worst: tuple[Hashable, float] | None
+    unconfirmed: int
     broken: tuple[Hashable, ...]
     smallest_detectable: float | None
     control: ControlAlarms
@@ -181,7 +184,8 @@ def judge(cases: Sequence[Case], *, multiplicity: bool = True) -> list[Judgement
 def judge_controls(cases: Iterable[Case]) -> list[Judgement]:
     """Judge the cases' control pairs as if each were a bump of its own, from what is stored.
 
-    Left out are pairs with one process on a side: none of them could come out changed.
+    Left out are pairs with one process on a side, of which none could come out changed, and counts, which have no
+    noise.
     """
     pairs = {
         (case.key, number): Case(
@@ -191,9 +195,9 @@ def judge_controls(cases: Iterable[Case]) -> list[Judgement]:
             interleaved=case.interleaved,
             stored_only=True,
             lower_is_better=case.lower_is_better,
-            exact=case.exact,
         )
         for case in cases
+        if not case.exact
         for number, pair in enumerate(case.controls)
         if all(len(side.medians) != 1 for side in pair)
     }
@@ -204,21 +208,22 @@ def summarise(
     judgements: Sequence[Judgement],
     workload_of: Callable[[Hashable], str | None] = lambda key: None,
     controls: Sequence[Judgement] = (),
+    is_averaged: Callable[[Hashable], bool] = lambda key: True,
 ) -> Summary:
     """Sum up one bump. `workload_of` names a key's workload (None: it has none); `controls` is what
-    `judge_controls` returned."""
+    `judge_controls` returned; `is_averaged` says whether a key belongs in the geometric means."""
     counts = Counter(judgement.verdict for judgement in judgements)
-    costs = [(judgement.key, judgement.cost) for judgement in judgements if judgement.cost]
+    costs = [
+        (judgement.key, judgement.cost) for judgement in judgements if judgement.cost and is_averaged(judgement.key)
+    ]
     by_workload = defaultdict(list)
     for key, cost in costs:
         workload = workload_of(key)
         if workload is not None:
             by_workload[workload].append(cost)
-    regressed = [
-        (judgement.key, judgement.cost)
-        for judgement in judgements
-        if judgement.verdict is Verdict.REGRESSED and judgement.cost is not None
-    ]
+    regressed = [judgement for judgement in judgements if judgement.verdict is Verdict.REGRESSED]
+    ranked = [judgement for judgement in regressed if judgement.cost is not None]
+    worst = max(ranked, key=lambda judgement: (not judgement.exact, judgement.cost), default=None)
     detectable = [
         judgement.smallest_detectable for judgement in judgements if judgement.smallest_detectable is not None
     ]
@@ -236,7 +241,8 @@ def summarise(
         judged=judged,
         geomean=_geomean(cost for _, cost in costs),
         geomean_by_workload={workload: _geomean(by_workload[workload]) for workload in sorted(by_workload)},
-        worst=max(regressed, key=lambda item: item[1], default=None),
+        worst=(worst.key, worst.cost) if worst else None,
+        unconfirmed=sum(not judgement.confirmed for judgement in regressed),
         broken=tuple(judgement.key for judgement in judgements if judgement.verdict is Verdict.BROKEN),
         smallest_detectable=float(np.median(detectable)) if detectable else None,
         control=control_alarms(controls),
@@ -373,8 +379,9 @@ def _judge_exact(case: Case) -> Judgement:
         verdict = Verdict.AMBIGUOUS
         why = f"{figures}, a count on which processes of one side disagree"
     cost = _cost(ratio, case) if ratio else None
+    confirmed = not spread and old != new
     return Judgement(
-        case.key, verdict, ratio, ratio, ratio, case.margin, None, why, cost=cost, confirmed=not spread and old != new
+        case.key, verdict, ratio, ratio, ratio, case.margin, None, why, cost=cost, confirmed=confirmed, exact=True
     )
 
 

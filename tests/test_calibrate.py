@@ -31,6 +31,14 @@ def test_stored_controls_are_paired(tmp_path):
     assert controls.stored(Archive(tmp_path), machine="another") == []
 
 
+def test_counts_are_no_noise(tmp_path, capsys):
+    write_controls(tmp_path)
+    write_suite(tmp_path, [{**TIMED, "clock": "kernels"}])
+    assert all(each.exact for each in controls.stored(Archive(tmp_path)))
+    _, printed = run(capsys, "--results", str(tmp_path), "--benchmarks", "300", "--json")
+    assert json.loads(printed.out)["controls"] == {"judged": 0, "alarms": 0}
+
+
 def run(capsys, *arguments):
     status = cli.main(["calibrate", *arguments])
     return status, capsys.readouterr()

@@ -144,6 +144,35 @@ def test_a_probe_belongs_to_no_workload(tmp_path):
     assert report["summary"]["geomean"]["overall"] == pytest.approx(1, rel=0.01)
 
 
+def test_the_geometric_mean_counts_a_step_once_by_its_wall_time(tmp_path):
+    two_releases(tmp_path, new=measured(eager=2.0, compiled=0.5))
+    for clocks, overall in ((("wall", "device"), 2.0), (("wall", "kernels"), 2.0), (("wall", "wall"), 2**0.5)):
+        write_suite(tmp_path, [{**each, "clock": clock} for each, clock in zip(SUITE, clocks, strict=True)])
+        assert report_of(tmp_path)["summary"]["geomean"]["overall"] == pytest.approx(overall, rel=0.01)
+    # Another suite tells of no clock.
+    write_suite(tmp_path, [{name: value for name, value in each.items() if name != "clock"} for each in SUITE])
+    assert report_of(tmp_path)["summary"]["geomean"]["overall"] == pytest.approx(2**0.5, rel=0.01)
+
+
+def test_both_figures_make_the_ratio_that_is_judged(tmp_path):
+    noisy = [1.0, 1.7, 1.1, 0.6, 1.3]
+    two_releases(
+        tmp_path,
+        old=measured(eager=[0.9, 1.6, 1.0, 2.4, 1.2]),
+        new=measured(eager=noisy),
+        control=measured(eager=[1.9, 0.7, 1.2, 1.0, 2.2]),
+    )
+    row = row_of(report_of(tmp_path), "time_eager")
+    assert row["figure_new"] / row["figure_old"] == pytest.approx(row["ratio"])
+
+
+def test_the_headline_says_how_much_is_not_confirmed(tmp_path):
+    two_releases(tmp_path, new=measured(eager=1.0, compiled=0.8), control=measured(eager=1.0, compiled=0.8))
+    summary = report_of(tmp_path)["summary"]
+    assert summary["unconfirmed"] == 1
+    assert "1 regressed (1 of them not confirmed); 1 of 2 the same" in summary["sentence"]
+
+
 def test_a_slower_benchmark_regressed(tmp_path):
     two_releases(tmp_path, new=measured(eager=1.0, compiled=0.8))
     report = report_of(tmp_path)

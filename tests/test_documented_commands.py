@@ -247,3 +247,14 @@ def test_links_and_names_of_files_lead_somewhere(page):
     missing = {name for name in named if not (page.parent / name).exists() and not (ROOT / name).exists()}
     # Shown as what a reader would write.
     assert missing - {"benchmarks/softplus.py", "bumps/bumps-older.py"} == set()
+
+
+def test_the_table_of_the_real_bump_is_what_check_says():
+    command = [sys.executable, "-m", "bumps", "check", "--framework", "jax", "--old", "0.9.2", "--new", "0.11.2"]
+    run = subprocess.run(
+        [*command, "--machine", "h200", "--markdown", "--all"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 1, run.stderr
+    said = [line for line in run.stdout.splitlines() if not line.startswith(("| unmeasured", "- note: "))]
+    page = (ROOT / "docs" / "h200.md").read_text()
+    assert "\n".join(said).strip().removeprefix("#") in page

@@ -466,8 +466,25 @@ def test_summary():
     assert found.geomean_by_workload == {"a": pytest.approx(math.sqrt(1.21 * 1.44)), "b": pytest.approx(0.5)}
     assert found.worst == (("a", 2), pytest.approx(1.44))
     assert found.broken == (("c", 1),)
+    assert found.unconfirmed == 0
     assert found.exit_status == 1
     assert 0.05 < found.smallest_detectable < 0.06
+
+
+def test_counts_are_neither_averaged_nor_the_worst_of_times():
+    cases = [
+        Case("count", Side(((40, 40),)), Side(((80, 80),)), exact=True),
+        Case("wall", side(1.0, batches=2), side(1.21, batches=2)),
+        Case("device", side(1.0, batches=2), side(1.44, batches=2)),
+        Case("once", side(1.0), side(1.3), stored_only=True),
+    ]
+    judgements = judge(cases)
+    assert [judgement.verdict for judgement in judgements] == [Verdict.REGRESSED] * 4
+    found = summarise(judgements, is_averaged=lambda key: key in ("wall", "once"))
+    assert found.geomean == pytest.approx(math.sqrt(1.21 * 1.3))
+    assert found.worst == ("device", pytest.approx(1.44))
+    assert found.unconfirmed == 1
+    assert summarise(judge(cases[:1])).worst == ("count", pytest.approx(2.0))
 
 
 @pytest.mark.parametrize(
@@ -499,6 +516,8 @@ def test_control_alarms():
         Case("a", *steady, controls=(steady,)),
         Case("b", *steady, controls=(jumped, (Side(), Side()))),
         Case("c", *steady),
+        # Counts have no noise that could raise a false alarm.
+        Case("d", Side(((40, 40),)), Side(((40, 40),)), exact=True, controls=((Side(((40, 40),)), Side(((40, 40),))),)),
     ]
     controls = judge_controls(cases)
     assert [found.key for found in controls] == [("a", 0), ("b", 0), ("b", 1)]

@@ -88,6 +88,7 @@ def calibrate(
 ) -> dict:
     """Return the figures that `--json` prints: `schema`, `margin`, `rounds`, `controls` (judged, alarms) and
     `calibrations`, one for the stored controls or one for each noise model."""
+    stored = [each for each in stored if not each.exact]
     pools = [effects for each in stored if (effects := _effects(each))]
     if pools:
         sources = [("stored controls", Truth(pools=tuple(pools), rounds=rounds, margin=margin), _levels(stored))]

@@ -71,7 +71,7 @@ def _controls(archive: Archive, conf, machine: str) -> list[Control]:
             each.replica,
             margin=margins.of(name_with_params(each.benchmark, each.params)),
             stored_only=True,
-            exact=archive.attribute(each.benchmark, "clock") == "kernels",
+            exact=each.exact,
         )
         for number, each in enumerate(stored)
     ]
