@@ -79,7 +79,7 @@ def _parse(path: pathlib.Path, number: int, entry: dict) -> Acknowledgement:
         )
     except KeyError as error:
         raise UserError(f"{path}: entry {number} lacks {error}") from None
-    except (InvalidVersion, re.error) as error:
+    except (InvalidVersion, re.error, TypeError) as error:
         raise UserError(f"{path}: entry {number}: {error}") from None
 
 

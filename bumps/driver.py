@@ -18,7 +18,7 @@ from asv.repo import NoSuchNameError, get_repo
 from asv.util import ProcessError, UserError
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bumps import building, gpu, lock, looks, machine, plan, process, writer
+from bumps import building, cpu, gpu, lock, looks, machine, plan, process, writer
 from bumps.console import Console
 from bumps.journal import Journal, Session, Stage, item_of
 from bumps.plan import Item, Plan, PlannedBump, PlannedRow
@@ -32,6 +32,9 @@ from bumps.writer import RowFacts
 FAILURES_BEFORE_GIVING_UP = 2
 GPU_SETTLES_SECONDS = 5.0
 SHOWN_OUTPUT_LINES = 30
+AS_ASV_WRITES = (
+    "names are searched as asv writes them, like matmul_chain.MatmulChain.time_eager_grad('jax', 'fp32', 'small')"
+)
 
 
 @dataclass(frozen=True)
@@ -181,10 +184,22 @@ class _Driver:
         except ProcessError as error:
             raise UserError(f"the benchmarks cannot be discovered: {error.stderr or error}") from None
         if not found:
-            raise UserError(f"no benchmark matches {' or '.join(map(repr, self._options.patterns))}")
+            wanted = " or ".join(map(repr, self._options.patterns))
+            raise UserError(f"no benchmark matches {wanted}: {AS_ASV_WRITES}")
         for benchmark in found.values():
             self._timeout(benchmark)
+        for pattern in self._options.patterns:
+            if not self._is_matched(found, pattern):
+                self._say(f"no benchmark matches {pattern!r}: {AS_ASV_WRITES}")
         return found
+
+    @staticmethod
+    def _is_matched(found: Benchmarks, pattern: str) -> bool:
+        return any(
+            re.search(pattern, f"{name}({', '.join(values)})" if benchmark["params"] else name)
+            for name, benchmark in found.items()
+            for values in itertools.product(*benchmark["params"])
+        )
 
     def _make_plan(self) -> Plan:
         known = self._benchmarks
@@ -244,12 +259,31 @@ class _Driver:
         try:
             found = Journal.resume(folder, self._commit, record, versions)
             if found is None:
+                self._say_what_gives_way(versions)
                 return Journal.start(folder, self._commit, record, versions)
         except OSError as error:
             raise UserError(f"the journal {error.filename} cannot be written: {error.strerror}") from None
         count = len(found.session.processes)
         self._say(f"resuming session {found.session.id}: {count} finished processes are kept")
         return found
+
+    def _say_what_gives_way(self, versions: dict[str, str]) -> None:
+        """Say when figures that more processes measured give way to this session's: verdicts are of the newest one."""
+        selected = {env_name: set(items) for env_name, items in self._plan.selection.items()}
+        counts = [
+            len(figure.medians)
+            for row in Archive(self._results_dir).rows
+            if row.machine == self._machine["machine"] and row.env_name in selected
+            for (benchmark, _), figures in row.figures.items()
+            for figure in figures[-1:]
+            if figure.version == versions.get(benchmark) and Item(benchmark, figure.index) in selected[row.env_name]
+        ]
+        more = [count for count in counts if count > self._options.rounds]
+        if more:
+            self._say(
+                f"{len(more)} figures of up to {max(more)} processes give way to this session's of "
+                f"{self._options.rounds}; --rounds {max(more)} measures as many"
+            )
 
     def _exclusively(self):
         resource = self._device.uuid if self._device else "cpu"
@@ -260,6 +294,10 @@ class _Driver:
     def _measure_stages(self) -> None:
         if self._device is not None:
             lock.refuse_busy(self._device, self._options.shared)
+        elif (share := cpu.busy_share()) is not None and share > cpu.BUSY:
+            self._say(
+                f"the CPU is {share:.0%} busy with other work: figures will be noisy; python -m env_matrix doctor"
+            )
         stage = Stage(0, self._options.rounds, dict(self._plan.selection))
         last = 2 * math.ceil(MOST_PROCESSES / self._options.rounds)
         within_budget = self._measure_stage(stage)

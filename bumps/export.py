@@ -65,8 +65,12 @@ def lines(archive: Archive) -> Iterator[dict]:
                 **{f"param_{name}": unquote(value) for name, value in zip(names, params, strict=True)},
             }
             framework = common.get("param_framework")
-            if framework in FRAMEWORKS and row.release(framework) is None:
-                continue
+            if framework in FRAMEWORKS:
+                release = row.release(framework)
+                if release is None:
+                    continue
+                # A row may hold both frameworks: which one ran is the benchmark's parameter.
+                common |= {"framework": framework, "release": row.requirements[framework]}
             for figure in figures:
                 for line in _of_figure(figure):
                     yield {**common, **line}

@@ -57,6 +57,11 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:.1f} %"
 
 
+def change_text(share: float | None) -> str | None:
+    """Return a change as people read it: beyond a doubling, how much does not matter."""
+    return "more than a doubling" if share is not None and share > 1 else _percent(share)
+
+
 def facts(report: dict) -> Iterator[tuple[str, str]]:
     """Yield what stands above the table: (name, value)."""
     accelerator = f", {report['accelerator']}" if report["accelerator"] else ""
@@ -69,7 +74,7 @@ def facts(report: dict) -> Iterator[tuple[str, str]]:
             f"{summary['geomean']['overall']:.3f}×" + (f" ({', '.join(parts)})" if parts else ""),
         )
     if summary["smallest_detectable"]:
-        yield "smallest change found", f"{_percent(summary['smallest_detectable'])} (median over the benchmarks)"
+        yield "smallest change found", f"{change_text(summary['smallest_detectable'])} (median over the benchmarks)"
     control = summary["control"]
     if control["judged"]:
         yield "control", f"{control['alarms']} of {control['judged']} identical pairs called changed"

@@ -71,6 +71,8 @@ def test_no_file_is_no_entry(tmp_path):
             '[[regression]]\nframework="t"\nrelease="x"\nbenchmark="b"\nwho="w"\nwhy="y"\nuntil="2"\n',
             "entry 1: Invalid version",
         ),
+        ('regression = ["x"]\n', "entry 1: "),
+        ("regression = [3]\n", "entry 1: "),
     ],
 )
 def test_a_broken_file_is_named(tmp_path, text, why):

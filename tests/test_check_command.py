@@ -161,6 +161,30 @@ def test_export_has_one_line_a_process(capsys, tmp_path):
     assert pyarrow.parquet.read_table("x.parquet").num_rows == len(lines)
 
 
+def test_export_says_which_framework_ran_in_a_row_that_holds_both(capsys, tmp_path):
+    each = benchmark("chain.time_it", [["'torch'", "'jax'"]], ["framework"])
+    write_suite(tmp_path / "results", [each])
+    values = [(each, [samples_of([1.0, 1.1]), samples_of([2.0, 2.1])])]
+    write_row(tmp_path / "results", {"jax": "0.11.2", "torch": "2.11.0"}, values)
+    assert run(capsys, "export", "--csv", "x.csv")[0] == 0
+    with open("x.csv", newline="") as stream:
+        found = {(line["param_framework"], line["framework"], line["release"]) for line in csv.DictReader(stream)}
+    assert found == {("torch", "torch", "2.11.0"), ("jax", "jax", "0.11.2")}
+
+
+def test_acknowledge_says_how_many_benchmarks_it_names(capsys, tmp_path):
+    each = benchmark("chain.time_it", [["'torch'", "'jax'"]], ["framework"])
+    write_suite(tmp_path / "results", [each])
+    write_row(tmp_path / "results", {"jax": "0.11.2"}, [(each, [samples_of([1.0]), samples_of([2.0])])])
+    known = ["acknowledge", "jax", "0.11.2", "--until", "0.12.0", "--why", "x", "--bench"]
+    status, out, err = run(capsys, *known, r"time_it\('jax'")
+    assert (status, err) == (0, "")
+    assert out.startswith("1 of the 2 stored benchmarks match\n")
+    status, out, err = run(capsys, *known, "nosuchbench")
+    assert status == 0
+    assert err == "bumps: 'nosuchbench' matches none of the 2 stored benchmarks\n"
+
+
 def test_history_names_both_releases_of_a_repaired_regression(capsys, tmp_path):
     each = benchmark("chain.time_plain")
     write_suite(tmp_path / "results", [each])

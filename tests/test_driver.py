@@ -374,6 +374,23 @@ def test_timeout_that_is_no_number_of_seconds_is_said_in_one_line(tmp_path, time
     assert "Traceback" not in found.stderr
 
 
+def test_what_gives_way_to_fewer_processes_is_said(project):
+    project.run("run", "fake", "1.0", "2.0", "--rounds", "3", "--no-confirm", "--no-publish", "--bench", "alike")
+    fewer = project.run("bench", "--row", "fake==2.0", "--bench", "time", "--rounds", "2", "--no-publish")
+    assert "2 figures of up to 3 processes give way to this session's of 2; --rounds 3 measures as many" in fewer.stderr
+    as_many = project.run("bench", "--row", "fake==2.0", "--bench", "time", "--rounds", "3", "--no-publish")
+    assert "give way" not in as_many.stderr
+
+
+def test_each_expression_that_matches_nothing_is_said(project):
+    expressions = ["alike", r"time_slower\('a'\)", "nonesuch", r"time_alike\(a\)"]
+    options = [word for each in expressions for word in ("--bench", each)]
+    found = project.run("bench", "--row", "fake==1.0", "--no-publish", *options)
+    assert found.returncode == 0
+    said = [line.partition(": ")[0] for line in found.stderr.splitlines() if line.startswith("no benchmark matches")]
+    assert said == ["no benchmark matches 'nonesuch'", r"no benchmark matches 'time_alike\\(a\\)'"]
+
+
 def test_read_only_results_are_said_in_one_line(project):
     if os.geteuid() == 0:
         (project.folder / "results").write_text("a file, not a folder")

@@ -259,6 +259,16 @@ def test_any_release_can_be_chosen_and_of_two_rows_the_newest_is_shown(tmp_path)
     assert math.exp(measured.estimate.centre) == pytest.approx(0.02)
 
 
+def test_the_machine_that_was_measured_last_comes_first(tmp_path):
+    benchmark = chain()
+    stored.write_suite(tmp_path, [benchmark])
+    for position, name in enumerate(("b", "c", "a")):
+        machine = {**stored.MACHINE, "machine": name}
+        values = [(benchmark, [stored.NAN, stored.samples_of([0.01] * 5)])]
+        stored.write_row(tmp_path, {"jax": "0.9.2"}, values, machine=machine, started=stored.EPOCH + 1000 * position)
+    assert [place.machine for place in beside.places(Archive(tmp_path))] == ["a", "c", "b"]
+
+
 def test_the_processes_of_a_control_count_with_those_of_their_row(tmp_path):
     benchmark = chain()
     stored.write_suite(tmp_path, [benchmark])

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import json
 import pathlib
 
 import pytest
@@ -118,3 +119,12 @@ def test_committed_versions_belong_to_the_committed_workloads():
         assert stored[name]["fingerprint"] == versions.fingerprint(measured), (
             f"{name} changed: run tools/update_versions.py and commit benchmarks/versions.json"
         )
+
+
+def test_the_list_of_benchmarks_beside_the_results_is_of_these_versions():
+    """Else the first run in a clone changes a file that is committed."""
+    listed = json.loads((ROOT / "results" / "benchmarks.json").read_text())
+    committed = {name: str(entry["version"]) for name, entry in versions._stored().items()}
+    found = {(name.split(".")[-2], entry["version"]) for name, entry in listed.items() if isinstance(entry, dict)}
+    assert found == {(name, version) for name, version in committed.items() if name in {each for each, _ in found}}
+    assert len(found) == len(committed)

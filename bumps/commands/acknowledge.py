@@ -4,6 +4,7 @@ import datetime
 import getpass
 import pathlib
 import re
+import sys
 
 from asv.util import UserError
 from rich.table import Table
@@ -11,8 +12,9 @@ from rich.text import Text
 
 from bumps import acknowledged
 from bumps.acknowledged import Acknowledgement
+from bumps.commands import arguments
 from bumps.console import Console
-from bumps.results import parse_version
+from bumps.results import name_with_params, parse_version
 
 
 def add_parser(subparsers):
@@ -32,6 +34,7 @@ def add_parser(subparsers):
     parser.add_argument("--why", metavar="TEXT", help="the reason, best with a link")
     parser.add_argument("--who", metavar="NAME", help="who accepts it (default: the user)")
     parser.add_argument("--machine", help="only on this machine")
+    arguments.add_results(parser)
     return parser
 
 
@@ -56,8 +59,28 @@ def run(args):
     if entry.until <= entry.release:
         raise UserError(f"--until {entry.until} is not after {entry.release}: nothing would be acknowledged")
     acknowledged.add(path, entry, datetime.date.today())
+    _say_what_it_covers(args, entry)
     print(f"{path}: {entry.framework} {entry.release}, {entry.benchmark.pattern}, until {entry.until}; commit it")
     return 0
+
+
+def _say_what_it_covers(args, entry: Acknowledgement) -> None:
+    """Say how many stored benchmarks it names: a slip of the pen would acknowledge nothing."""
+    try:
+        archive = arguments.archive_of(args, arguments.config_of(args))
+    except UserError:
+        return
+    names = {
+        name_with_params(benchmark, params)
+        for row in archive.rows
+        if row.release(entry.framework) and entry.machine in (None, row.machine)
+        for benchmark, params in row.figures
+    }
+    matching = [name for name in names if entry.benchmark.search(name)]
+    if names and not matching:
+        print(f"bumps: {args.bench!r} matches none of the {len(names)} stored benchmarks", file=sys.stderr)
+    elif names:
+        print(f"{len(matching)} of the {len(names)} stored benchmarks match")
 
 
 def _release(text: str):

@@ -56,6 +56,17 @@ class Place:
     measured: dict[str, dict[str, dict[Step, Measured]]] = field(default_factory=dict)
 
     @property
+    def measured_last(self) -> float:
+        """When its newest figure was measured, in seconds since the epoch."""
+        steps = (
+            each
+            for by_release in self.measured.values()
+            for by_step in by_release.values()
+            for each in by_step.values()
+        )
+        return max((each.started for each in steps), default=0.0)
+
+    @property
     def name(self) -> str:
         return ", ".join(filter(None, (self.machine, self.accelerator)))
 
@@ -97,14 +108,14 @@ def quantile(freedom: float) -> float:
 
 
 def places(archive: Archive) -> list[Place]:
-    """Return every place with wall-clock figures of either framework, by name."""
+    """Return every place with wall-clock figures of either framework, the newest measured first."""
     found: dict[tuple[str, str | None], Place] = {}
     for framework in FRAMEWORKS:
         for (machine, accelerator, release), row in _rows(archive, framework).items():
             figures = _figures(archive, row, framework)
             place = found.setdefault((machine, accelerator), Place(machine, accelerator))
             place.measured.setdefault(framework, {})[release] = _measured(archive, row, framework, figures)
-    return sorted(found.values(), key=lambda place: place.name)
+    return sorted(found.values(), key=lambda place: (-place.measured_last, place.name))
 
 
 def _rows(archive: Archive, framework: str) -> dict[tuple[str, str | None, str], Row]:

@@ -12,7 +12,7 @@ import markupsafe
 from asv.console import log
 from asv.util import human_value
 
-from bumps import check, sidecars, verdict
+from bumps import check, report, sidecars, verdict
 from bumps.results import Archive
 from bumps.selection import Bump
 from bumps.site import article, beside, bump_list, charts, dots, feed, method, navigation, release_dates, release_list
@@ -82,7 +82,13 @@ def _environment(conf, target: pathlib.Path, has_charts: bool, now: str) -> jinj
         loader=jinja2.FileSystemLoader(FOLDER / "templates"), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(
-        seconds=_seconds, percent=_percent, dots=_dots, parameters=_parameters, breakable=_breakable, moment=_moment
+        seconds=_seconds,
+        percent=_percent,
+        change=_change,
+        dots=_dots,
+        parameters=_parameters,
+        breakable=_breakable,
+        moment=_moment,
     )
     environment.globals.update(
         project=conf.project,
@@ -131,9 +137,9 @@ def _write_older(environment: jinja2.Environment, target: pathlib.Path, reports:
     folder = target / "bumps-older"
     folder.mkdir(exist_ok=True)
     module = environment.get_template("bump.html").module
-    for report in reports:
-        content = json.dumps(module.details(report))
-        (folder / f"{feed.bump_id(report)}.js").write_text(f"showOlderBump({content});", encoding="utf-8")
+    for each in reports:
+        content = json.dumps(module.details(each))
+        (folder / f"{feed.bump_id(each)}.js").write_text(f"showOlderBump({content});", encoding="utf-8")
 
 
 def _seconds(value: float | None, unit: str | None = "seconds") -> str:
@@ -144,6 +150,10 @@ def _seconds(value: float | None, unit: str | None = "seconds") -> str:
         value = int(value)
     text = human_value(value, unit or "seconds")
     return UNIT.sub(" ", text, count=1) if unit in (None, "seconds") else text
+
+
+def _change(value: float | None) -> str:
+    return report.change_text(value) or "–"
 
 
 def _percent(value: float | None) -> str:

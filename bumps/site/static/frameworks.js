@@ -9,6 +9,9 @@
   const chart = document.getElementById("history");
   const FRAMEWORKS = ["torch", "jax"];
   const FIELDS = ["workload", "mode", "pass", "precision", "size"];
+  // What an interval is too wide for to be read as one: two or three processes cannot say how much they spread.
+  const WIDEST = 100;
+  const TOO_FEW = "too few processes";
   const places = new Map();
   const wanted = new URLSearchParams(location.hash.slice(1));
   let data = null;
@@ -29,6 +32,9 @@
   function within(figure) {
     const half = quantile(figure.freedom) * figure.error;
     return figure.freedom > 0 ? [Math.exp(figure.centre - half), Math.exp(figure.centre + half)] : null;
+  }
+  function isWide([low, high]) {
+    return !(high / low <= WIDEST);
   }
   function seconds(value) {
     const [scale, unit] = value < 1e-6 ? [1e9, "ns"] : value < 1e-3 ? [1e6, "μs"] : value < 1 ? [1e3, "ms"] : [1, "s"];
@@ -52,16 +58,16 @@
     });
     return found;
   }
-  function numberCell(text, value) {
-    return element("td", text, { class: "number", "data-value": value === null ? "" : value });
+  function numberCell(name, text, value) {
+    return element("td", text, { class: "number", "data-name": name, "data-value": value === null ? "" : value });
   }
-  function timeCell(figure, isWinner) {
-    if (!figure) return numberCell("–", null);
-    const cell = numberCell("", Math.exp(figure.centre));
+  function timeCell(name, figure, isWinner) {
+    if (!figure) return numberCell(name, "–", null);
+    const cell = numberCell(name, "", Math.exp(figure.centre));
     cell.classList.add("time");
     cell.append(element(isWinner ? "strong" : "span", seconds(Math.exp(figure.centre))));
     const interval = within(figure);
-    if (interval) cell.append(" ", element("span", interval.map(seconds).join(" – "), { class: "interval" }));
+    if (interval) cell.append(" ", element("span", isWide(interval) ? TOO_FEW : interval.map(seconds).join(" – "), { class: "interval" }));
     figure.flags.forEach(function (flag) {
       const meaning = setting.flags[flag] || flag;
       cell.append(" ", element("span", flag, { class: "flag", tabindex: "0", title: meaning, "aria-label": flag + ": " + meaning }));
@@ -75,15 +81,15 @@
     counts[winner || (found.ratio === null ? "alone" : "unclear")] += 1;
     const made = element("tr");
     made.append(element("th", workload, { scope: "row" }), element("td", mode), element("td", pass), element("td", precision),
-      element("td", [size, others].filter(Boolean).join(", ")), timeCell(torch, winner === "torch"), timeCell(jax, winner === "jax"),
-      numberCell(found.ratio === null ? "–" : "×" + found.ratio.toFixed(3), found.ratio),
-      numberCell(found.low === null ? "–" : found.low.toFixed(3) + "–" + found.high.toFixed(3), found.low),
-      element("td", winner || (found.ratio === null ? "–" : "not clear")));
-    [torch, jax].forEach(function (figure) {
+      element("td", [size, others].filter(Boolean).join(", ")), timeCell("torch", torch, winner === "torch"), timeCell("jax", jax, winner === "jax"),
+      numberCell("jax/torch", found.ratio === null ? "–" : "×" + found.ratio.toFixed(3), found.ratio),
+      numberCell("interval", found.low === null ? "–" : isWide([found.low, found.high]) ? TOO_FEW : found.low.toFixed(3) + "–" + found.high.toFixed(3), found.low),
+      element("td", winner || (found.ratio === null ? "–" : "not clear"), { "data-name": "faster" }));
+    [torch, jax].forEach(function (figure, position) {
       const rate = figure && flops ? flops / Math.exp(figure.centre) : null;
-      made.append(numberCell(rate === null ? "–" : String(Number((rate / 1e12).toPrecision(3))), rate));
+      made.append(numberCell("TFLOP/s " + FRAMEWORKS[position], rate === null ? "–" : String(Number((rate / 1e12).toPrecision(3))), rate));
       const share = rate !== null && figure.peak ? rate / figure.peak : null;
-      made.append(numberCell(share === null ? "–" : (100 * share).toFixed(1) + " %", share));
+      made.append(numberCell("of peak " + FRAMEWORKS[position], share === null ? "–" : (100 * share).toFixed(1) + " %", share));
     });
     if (chart) {
       const name = [workload, mode, pass, precision, size, others].filter(Boolean).join(", ");
@@ -151,7 +157,8 @@
     const traces = FRAMEWORKS.map(function (framework, position) {
       const points = data.releases[framework].map(function (release, index) {
         const figure = figures(framework, release).get(number);
-        return figure && { x: data.dates[framework][index], release, figure, interval: within(figure) };
+        const interval = figure && within(figure);
+        return figure && { x: data.dates[framework][index], release, figure, interval: interval && !isWide(interval) ? interval : null };
       }).filter(Boolean);
       const dated = points.filter((point) => point.x).sort((a, b) => (a.x < b.x ? -1 : 1));
       const middle = (point) => Math.exp(point.figure.centre);
