@@ -47,7 +47,13 @@ def measure(
     refuses to run.
     """
     machine = pair.new.machine
-    MachineCollection.load(machine)
+    try:
+        MachineCollection.load(machine)
+    except UserError:
+        raise UserError(
+            f"the bump was measured on {machine}, which this machine is not: component rows are measured there; "
+            "judge stored ones with --stored, or measure the bump here first: python -m bumps run"
+        ) from None
     for plugin in config.plugins:
         plugin_manager.import_plugin(plugin)
     old, new = (row.requirements[pair.framework] for row in (pair.old, pair.new))

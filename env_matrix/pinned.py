@@ -70,7 +70,9 @@ class Pinned(Row):
             needs = constraints.python_text(self._constraints.requires_python)
             for operator in (">=", "<", "!="):
                 needs = needs.replace(operator, f"{operator} ")
-            raise environment.EnvironmentUnavailable(f"{self._release} needs Python {needs}; this is {python}")
+            raise environment.EnvironmentUnavailable(
+                f"{self._release} needs Python {needs}; this is {python} (another: {pythons.CHOOSE})"
+            )
         accelerator.asked_for()
         try:
             return accelerator.of_row(self._release, self._constraints.accelerators)

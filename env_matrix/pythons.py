@@ -7,6 +7,8 @@ from virtualenv.discovery.builtin import get_interpreter
 
 from env_matrix import machine_facts
 
+CHOOSE = "-E pinned:X.Y with asv, --python X.Y with bumps"
+
 
 @functools.cache
 def find(version: str) -> str | None:
@@ -24,4 +26,4 @@ def why_not(version: str) -> str:
     """Return, for a Python that `find` did not find, what to do about it."""
     seen = machine_facts.find_python(version)
     broken = f": {seen.path} does not run ({seen.problem})" if seen.problem else ""
-    return f"no working Python {version} was found{broken}; install it, or run asv with another, -E pinned:X.Y"
+    return f"no working Python {version} was found{broken}; install it, or choose another: {CHOOSE}"

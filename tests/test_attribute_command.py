@@ -101,3 +101,11 @@ def test_component_rows_are_rows_of_asv():
         ("0.9.2", None),
     ]
     assert config.results_dir != found.results_dir == "elsewhere"
+
+
+def test_a_bump_of_another_machine_is_said_to_be_one(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "asv.conf.json").write_text('{"version": 1, "project": "p", "repo": ".", "results_dir": "results"}')
+    measured = [word for word in COMMAND if word != "--stored"]
+    assert cli.main(measured) == 2
+    assert "measured on box, which this machine is not" in capsys.readouterr().err

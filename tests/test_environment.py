@@ -92,9 +92,14 @@ def test_an_accelerator_that_there_is_not_stops_the_run(config, monkeypatch):
 @pytest.mark.parametrize(
     ("release", "python", "asked", "message"),
     [
-        ("jax 0.11.2", "3.11", None, "jax 0.11.2 needs Python >= 3.12; this is 3.11"),
-        ("jax 0.12.0.1", "3.11", None, "jax 0.12.0.1 needs Python >= 3.12; this is 3.11"),
-        ("jax 0.4.24", "3.13", None, "jax 0.4.24 needs Python >= 3.9,< 3.13; this is 3.13"),
+        ("jax 0.11.2", "3.11", None, f"jax 0.11.2 needs Python >= 3.12; this is 3.11 (another: {pythons.CHOOSE})"),
+        ("jax 0.12.0.1", "3.11", None, f"jax 0.12.0.1 needs Python >= 3.12; this is 3.11 (another: {pythons.CHOOSE})"),
+        (
+            "jax 0.4.24",
+            "3.13",
+            None,
+            f"jax 0.4.24 needs Python >= 3.9,< 3.13; this is 3.13 (another: {pythons.CHOOSE})",
+        ),
         ("jax 0.6.2", HERE, "cuda13", "jax 0.6.2 has no cuda13 build, only cpu, cuda12; see BENCH_ACCELERATOR"),
     ],
 )
@@ -117,7 +122,7 @@ def test_a_python_that_is_only_a_shim(config, monkeypatch, tmp_path):
     pythons.find.cache_clear()
     assert str(caught.value) == (
         f"no working Python 3.13 was found: {shim} does not run (shim: no such version); "
-        "install it, or run asv with another, -E pinned:X.Y"
+        "install it, or choose another: -E pinned:X.Y with asv, --python X.Y with bumps"
     )
 
 
