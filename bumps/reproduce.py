@@ -14,6 +14,11 @@ from bumps.extract import Extract, Suite
 from bumps.report import figures_text, ratio_text, short_name
 
 # What measures, and is no part of what is measured.
+# What computes, of an interpreter that somebody else built: it holds whatever that somebody needed besides.
+COMPUTING = {
+    "torch": re.compile(r"torch|triton|pytorch-triton|numpy|nvidia-.*|cuda-.*"),
+    "jax": re.compile(r"jax|jaxlib|jax-.*|numpy|scipy|ml-dtypes|opt-einsum|nvidia-.*|cuda-.*"),
+}
 HARNESS = ("asv-runner", "pip", "setuptools", "wheel", "nvidia-ml-py", "cupti-python")
 
 ADAPTER_INIT = {
@@ -69,8 +74,9 @@ def find_row(report: dict, text: str) -> dict:
     raise UserError(f"{len(found)} benchmarks of this bump contain {text}: {names}; name one of them whole")
 
 
-def install_lines(side: str, environment: dict, requirements: dict[str, str]) -> list[str]:
-    """Return the shell commands that make one side's environment: every package that was there, as its sidecar has it.
+def install_lines(side: str, environment: dict, requirements: dict[str, str], framework: str) -> list[str]:
+    """Return the shell commands that make one side's environment: every package that was there, as its sidecar has it;
+    of an interpreter that somebody else built, the framework and what computes for it.
 
     Without a sidecar, what the row's requirements pin. A build's local version tag is left out: it is on no public
     index.
@@ -78,6 +84,9 @@ def install_lines(side: str, environment: dict, requirements: dict[str, str]) ->
     packages = environment.get("packages")
     pins = packages if isinstance(packages, dict) and packages else requirements
     names = [name for name in sorted(pins, key=str.lower) if canonicalize_name(name) not in HARNESS]
+    # Of the rows that we built, the inventory names the constraints.
+    if pins is packages and environment.get("constraints", "") is None:
+        names = [name for name in names if COMPUTING[framework].fullmatch(canonicalize_name(name))]
     pinned = " ".join(f"{name}=={_public(pins[name])}" for name in names)
     python = ".".join(str(environment.get("python") or "3").split(".")[:2])
     return [f"python{python} -m venv {side}", f"{side}/bin/pip install {pinned}"]
@@ -167,7 +176,7 @@ def _docstring(report: dict, row: dict, environments: Sequence[dict], requiremen
     ]
     lines = [wrapped for line in lines for wrapped in (textwrap.wrap(line, 118) or [""])]
     for side, environment, pins in zip(("old", "new"), environments, requirements, strict=True):
-        lines += ["", *(f"    {line}" for line in install_lines(side, environment, pins))]
+        lines += ["", *(f"    {line}" for line in install_lines(side, environment, pins, report["framework"]))]
     lines += ["", f"    for i in 1 2 3 4 5; do for side in old new; do $side/bin/python {name}; done; done"]
     if row["clock"] not in (None, "wall"):
         lines += ["", f"The verdict is on the {row['clock']} figure of this step; the script prints its wall time."]

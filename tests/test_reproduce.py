@@ -255,11 +255,29 @@ def test_install_lines_pin_every_package_but_the_harness():
         "python": "3.11.7",
         "packages": {"torch": "2.13.0+cpu", "numpy": "2.4.6", "asv_runner": "0.3.2", "pip": "25", "Jinja2": "3.1"},
     }
-    assert reproduce.install_lines("old", environment, {}) == [
+    assert reproduce.install_lines("old", environment, {}, "torch") == [
         "python3.11 -m venv old",
         "old/bin/pip install Jinja2==3.1 numpy==2.4.6 torch==2.13.0",
     ]
-    assert reproduce.install_lines("new", {}, {"jax": "0.9.2"})[1] == "new/bin/pip install jax==0.9.2"
+    assert reproduce.install_lines("new", {}, {"jax": "0.9.2"}, "jax")[1] == "new/bin/pip install jax==0.9.2"
+
+
+def test_of_an_interpreter_that_somebody_built_the_framework_and_what_computes_is_pinned():
+    packages = {
+        "jax": "0.11.2",
+        "jax-cuda13-plugin": "0.11.2",
+        "jaxlib": "0.11.2",
+        "ml_dtypes": "0.5",
+        "numpy": "2.4.6",
+    }
+    others = {"torch": "2.11.0+cu130", "transformers": "5.0", "mpi4py": "4.1", "mypy_extensions": "1.1"}
+    built = {"python": "3.12.3", "packages": {**packages, "nvidia-cublas": "13.1", **others}, "constraints": None}
+    (_, jax), (_, torch) = (reproduce.install_lines("old", built, {}, name) for name in ("jax", "torch"))
+    assert jax.partition("install ")[2].split() == [
+        *(f"{name}=={version}" for name, version in packages.items()),
+        "nvidia-cublas==13.1",
+    ]
+    assert torch.partition("install ")[2] == "numpy==2.4.6 nvidia-cublas==13.1 torch==2.11.0"
 
 
 CHAIN = benchmark(
