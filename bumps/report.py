@@ -10,6 +10,8 @@ from rich.text import Text
 
 from bumps.console import Console
 
+# From so many columns on, a table's columns have room beside each other.
+WIDE = 140
 # Colour never stands alone: the word is beside it.
 STYLES = {
     "regressed": "bold red",
@@ -100,8 +102,9 @@ def as_json(report: dict) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_text(report: dict, everything: bool = False) -> Group:
-    """Return what a rich console prints. Without `everything`, benchmarks that stayed the same are only counted."""
+def as_text(report: dict, everything: bool = False, width: int = WIDE) -> Group:
+    """Return what a rich console of so many columns prints. Without `everything`, benchmarks that stayed the same are
+    only counted."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -110,7 +113,7 @@ def as_text(report: dict, everything: bool = False) -> Group:
     parts: list = [Text(report["summary"]["sentence"], style="bold"), grid]
     rows = _shown(report, everything)
     if rows:
-        parts += [Text(), _table(rows)]
+        parts += [Text(), _table(rows) if width >= WIDE else _list(rows)]
     if hidden := len(report["benchmarks"]) - len(rows):
         parts.append(Text(f"{hidden} the same or unmeasured (--all shows them)", style="dim"))
     if report["excluded"]:
@@ -143,6 +146,18 @@ def _table(rows: list[dict]) -> Table:
     return table
 
 
+def _list(rows: list[dict]) -> Table:
+    """The table where its columns have no room beside each other."""
+    listed = Table.grid(padding=(0, 2, 0, 0))
+    listed.add_column(no_wrap=True)
+    listed.add_column(overflow="fold")
+    for row in rows:
+        figures = (ratio_text(row), figures_text(row), f"{row['processes_old']} + {row['processes_new']} processes")
+        told = [Text(short_name(row), style="bold"), Text("  ".join(filter(None, figures))), Text(_remarks(row))]
+        listed.add_row(Text(row["verdict"], style=STYLES[row["verdict"]]), Group(*told))
+    return listed
+
+
 def _exclusions(report: dict) -> list[str]:
     return [
         f"{each['file']}: {each['benchmark']}: {each['why']}" if each["benchmark"] else f"{each['file']}: {each['why']}"
@@ -155,7 +170,7 @@ def print_text(report: dict, everything: bool = False) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=max(console.width, 200))
-    console.print(as_text(report, everything))
+    console.print(as_text(report, everything, console.width))
 
 
 def _escape(text: str) -> str:

@@ -1,5 +1,6 @@
 """Stored results to a report: which rows make a bump, what is judged, what is excluded and said."""
 
+import io
 import json
 import pathlib
 import re
@@ -21,9 +22,10 @@ from archive import (
 from asv.util import UserError
 from packaging.version import Version
 
-from bumps import check
+from bumps import check, report
 from bumps.acknowledged import Acknowledgement
 from bumps.cases import Comparison, alternate, bracket
+from bumps.console import Console
 from bumps.margins import Margins
 from bumps.results import Archive
 from bumps.selection import select
@@ -597,3 +599,19 @@ def test_the_controls_row_is_recognised_as_the_bumps_own(tmp_path):
         ((row, replica),) = each.case.controls
         assert row.batches == each.case.new.batches
         assert len(replica.batches) == len(row.batches)
+
+
+def test_a_narrow_terminal_has_every_figure_in_whole_lines(tmp_path):
+    slower = measured(eager=1.0, compiled=0.8)
+    two_releases(tmp_path, new=slower, control=slower)
+    found = report_of(tmp_path)
+    for width in (60, 80, 139, 140, 300):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(report.as_text(found, True, console.width))
+        lines = console.file.getvalue().splitlines()
+        assert all(len(line.rstrip()) <= width for line in lines)
+        (place,) = [number for number, line in enumerate(lines) if line.startswith("regressed")]
+        # Nothing but the reason is folded.
+        row = " ".join(lines[place : place + 2])
+        for text in ("chain.Chain.time_compiled(fp32)", "1.600× (", "500ms → 800ms", "5 + 5"):
+            assert text in row
