@@ -195,6 +195,19 @@ def write_sessions(folder, benchmark, values):
         )
 
 
+def test_both_tables_of_the_page_have_one_time_for_a_step(tmp_path):
+    benchmark = chain("article_chain.ArticleChain.time_compiled_forward") | {"workload": "ArticleChain"}
+    stored.write_suite(tmp_path, [benchmark])
+    for name, medians in (({}, [0.01, 0.03]), ({"REPLICA": "control"}, [0.02, 0.04, 0.02])):
+        values = [(benchmark, [stored.NAN, stored.samples_of(medians)])]
+        stored.write_row(tmp_path, {"jax": "0.9.2"}, values, env_vars={"BENCH_ACCELERATOR": "cpu", **name})
+    archive = Archive(tmp_path)
+    _, (line,) = article.measured(archive, "box", lambda *args: ())
+    (place,) = beside.places(archive)
+    (step,) = place.measured["jax"]["0.9.2"].values()
+    assert line.seconds[article.CELLS.index(("compiled", "forward"))] == pytest.approx(math.exp(step.estimate.centre))
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_article_table_has_both_frameworks_of_a_row_whose_sessions_measured_one_each(tmp_path, order):
     benchmark = chain("article_chain.ArticleChain.time_compiled_forward") | {"workload": "ArticleChain"}

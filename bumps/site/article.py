@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from packaging.version import Version
 
-from bumps import estimate
+from bumps import controls, estimate
 from bumps.results import Archive, Figure, Row, releases
 
 CELLS = (("eager", "forward"), ("compiled", "forward"), ("eager", "grad"), ("compiled", "grad"))
@@ -74,7 +74,7 @@ def measured(
             line
             for workload in WORKLOADS
             for framework in ("torch", "jax")
-            for line in _chosen(rows, framework, workload, steps[workload], setting, flags_of)
+            for line in _chosen(archive, rows, framework, workload, steps[workload], setting, flags_of)
         ]
         if lines:
             return setting, lines
@@ -91,11 +91,13 @@ def _steps(archive: Archive, workload: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def _chosen(rows: list[Row], framework: str, workload: str, steps: dict, setting, flags_of) -> list[Line]:
+def _chosen(
+    archive: Archive, rows: list[Row], framework: str, workload: str, steps: dict, setting, flags_of
+) -> list[Line]:
     """Return the lines of the article's two releases and of the newest measured one, each from its newest row."""
     found: dict[str, tuple[float, Line]] = {}
     for release, row in releases(rows, framework):
-        line = _line(row, framework, workload, steps, setting, flags_of)
+        line = _line(archive, row, framework, workload, steps, setting, flags_of)
         if line and row.measured >= found.get(str(release), (0.0, line))[0]:
             found[str(release)] = row.measured, line
     articles = {release for _, name, release, _ in PUBLISHED if name == framework}
@@ -103,13 +105,14 @@ def _chosen(rows: list[Row], framework: str, workload: str, steps: dict, setting
     return [line for release, (_, line) in found.items() if release in articles or release == newest]
 
 
-def _line(row: Row, framework: str, workload: str, steps: dict, setting: tuple[str, str], flags_of) -> Line | None:
+def _line(archive: Archive, row: Row, framework: str, workload: str, steps: dict, setting, flags_of) -> Line | None:
     cells = []
     for cell in CELLS:
         benchmark, params = steps.get(cell), (framework, *setting)
-        figure = _newest_measured(row.figures.get((benchmark, tuple(map(repr, params))), ()))
+        key = benchmark, tuple(map(repr, params))
+        figure = _newest_measured(row.figures.get(key, ()))
         flags = tuple(flags_of(row, benchmark, params, figure.version)) if figure else ()
-        cells.append((_seconds(figure) if figure else None, flags))
+        cells.append((_seconds(archive, row, key, figure) if figure else None, flags))
     if all(seconds is None for seconds, _ in cells):
         return None
     seconds, flags = zip(*cells, strict=True)
@@ -118,9 +121,17 @@ def _line(row: Row, framework: str, workload: str, steps: dict, setting: tuple[s
 
 def _newest_measured(figures: Sequence[Figure]) -> Figure | None:
     """Return the newest figure with a time: a session may have measured the other framework only."""
-    return next((figure for figure in reversed(figures) if _seconds(figure) is not None), None)
+    return next((figure for figure in reversed(figures) if figure.medians or figure.value is not None), None)
 
 
-def _seconds(figure: Figure) -> float | None:
-    found = estimate.centre(figure.medians)
-    return figure.value if found is None else found
+def _seconds(archive: Archive, row: Row, key: tuple, figure: Figure) -> float | None:
+    """Return the time of a figure's version, of all that the row and its controls measured, as the page's other table
+    does."""
+    medians = [
+        median
+        for each in (row, *controls.replicas_of(archive, row))
+        for other in each.figures.get(key, ())
+        if other.version == figure.version
+        for median in other.medians
+    ]
+    return estimate.centre(medians) if medians else figure.value
