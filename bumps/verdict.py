@@ -542,7 +542,7 @@ def _decide(case: Case, found: Evidence) -> Judgement:
         _ratio(found.shift - half),
         _ratio(found.shift + half),
         _relative(resolvable),
-        _relative(max(margin, half) + POWER_QUANTILE * found.error),
+        _relative(resolvable + POWER_QUANTILE * found.error),
         f"{_times(ratio)} in {_processes(case, found)}: {decision.why}{_remarks(case, found)}",
         decision.next,
         _cost(ratio, case),

@@ -152,6 +152,8 @@ def test_a_row_that_differs_from_itself_makes_no_bump():
     found = judged(side(1.0, 0.002, 2), new, controls=((new, side(0.9, 0.002, 2)),))
     assert outcome(found) == (Verdict.AMBIGUOUS, Next.MEASURE_MORE)
     assert "the control differs from its own row by" in found.why
+    # No change as large as that difference would have been believed.
+    assert found.smallest_detectable > 1.06 / 0.9 - 1
 
 
 def test_control_of_another_row_tells_the_noise_alone():
