@@ -382,6 +382,15 @@ def test_what_gives_way_to_fewer_processes_is_said(project):
     assert "give way" not in as_many.stderr
 
 
+def test_what_no_row_could_run_is_counted_by_its_reason(tmp_path):
+    project = Project(tmp_path / "project", FAULTY)
+    found = project.run("bench", "--row", "fake==1.0", "--bench", "track_", "--no-publish")
+    assert found.returncode == 0, found.stderr
+    heading, line, skipped = (line.split() for line in found.stdout.splitlines() if line)
+    assert (heading[0], line) == ("benchmark", ["suite.Faulty.track_count", "41"])
+    assert " ".join(skipped) == "1 skipped: not on this machine"
+
+
 def test_each_expression_that_matches_nothing_is_said(project):
     expressions = ["alike", r"time_slower\('a'\)", "nonesuch", r"time_alike\(a\)"]
     options = [word for each in expressions for word in ("--bench", each)]

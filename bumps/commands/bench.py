@@ -1,6 +1,7 @@
 """python -m bumps bench: measure rows side by side, as `make bench` does."""
 
 import pathlib
+from collections import Counter
 
 from asv.config import Config
 from asv.results import Results, get_filename
@@ -13,6 +14,7 @@ from bumps import driver
 from bumps.commands import measuring
 from bumps.console import Console
 from bumps.driver import Nothing, Options, Outcome, combinations_of
+from bumps.journal import item_of
 from bumps.plan import Item
 from bumps.rows import Row, Rows, load_config
 
@@ -20,6 +22,7 @@ STARTER_ROWS = ("jax 0.9.2", "jax 0.10.2", "jax 0.10.2 control", "torch 2.13.0")
 # Both chains at their small size, in every mode and pass.
 STARTER_BENCHMARKS = r"^\w+\.(ArticleChain|MatmulChain)\.time_[a-z]+_(forward|grad)\(.*'fp32', 'small'"
 MEASURED, SOMETHING_FAILED = 0, 1
+SKIPPED = "skipped"
 
 
 def add_parser(subparsers):
@@ -94,19 +97,42 @@ def _rows(known: Rows, named: list[str], progress: Console) -> list[Row]:
 
 
 def print_table(config: Config, outcome: Outcome) -> None:
-    """Print what asv's result files now say of the rows: one line a benchmark, one column a row."""
+    """Print what asv's result files now say of the rows: one line a benchmark, one column a row; what no row could run
+    is counted below, by reason."""
     rows = {row: _results(config, outcome, row) for row in outcome.rows}
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("benchmark", overflow="fold")
     for row in rows:
         table.add_column(Text(str(row)), justify="right", no_wrap=True)
+    skipped: Counter[str] = Counter()
     for name, index in _lines(outcome):
         benchmark = outcome.benchmarks[name]
         values = [value for label, value in _parameters(benchmark, index) if label != "framework"]
-        cells = [Text(_cell(results, outcome, row, Item(name, index))) for row, results in rows.items()]
-        table.add_row(Text(f"{name}({', '.join(values)})" if values else name), *cells)
+        cells = [_cell(results, outcome, row, Item(name, index)) for row, results in rows.items()]
+        if set(filter(None, cells)) == {SKIPPED}:
+            skipped[_why_skipped(outcome, Item(name, index))] += 1
+        else:
+            table.add_row(Text(f"{name}({', '.join(values)})" if values else name), *map(Text, cells))
     console = Console(highlight=False)
-    (console if console.is_terminal else Console(highlight=False, width=200)).print(table)
+    console = console if console.is_terminal else Console(highlight=False, width=200)
+    if table.row_count:
+        console.print(table)
+    for reason, count in skipped.most_common():
+        console.print(Text(f"{count} skipped: {reason}", style="dim"))
+
+
+def _why_skipped(outcome: Outcome, line: Item) -> str:
+    """Return why the rows skipped a line of the table, each reason once."""
+    wanted = _line(outcome, line)
+    reasons = {
+        entry.get("reason") or "no reason was given"
+        for env_name in outcome.plan.selection
+        for _, entry in outcome.session.entries(env_name)
+        if entry.get("status") == "skipped"
+        and entry["benchmark"] == line.benchmark
+        and _line(outcome, item_of(entry)) == wanted
+    }
+    return "; ".join(sorted(reasons)) or "asv says no more of it"
 
 
 def _lines(outcome: Outcome) -> list[Item]:
@@ -150,6 +176,6 @@ def _cell(results: Results | None, outcome: Outcome, row: Row, line: Item) -> st
     if value is None:
         return "failed"
     if value != value:
-        return "skipped"
+        return SKIPPED
     spread = results.get_result_stats(item.benchmark, benchmark["params"])[item.index]
     return human_value(value, benchmark["unit"], err=get_err(value, spread) if spread else None)
