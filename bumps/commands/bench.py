@@ -21,6 +21,9 @@ from bumps.rows import Row, Rows, load_config
 STARTER_ROWS = ("jax 0.9.2", "jax 0.10.2", "jax 0.10.2 control", "torch 2.13.0")
 # Both chains at their small size, in every mode and pass.
 STARTER_BENCHMARKS = r"^\w+\.(ArticleChain|MatmulChain)\.time_[a-z]+_(forward|grad)\(.*'fp32', 'small'"
+# The many starter benchmarks lend each other what they know of the noise; few do not, and from two processes of each
+# side nobody can say which framework is faster.
+STARTER_ROUNDS, ROUNDS = 2, 5
 MEASURED, SOMETHING_FAILED = 0, 1
 SKIPPED = "skipped"
 
@@ -45,7 +48,8 @@ def add_parser(subparsers):
         f"{', '.join(STARTER_ROWS)})",
     )
     parser.add_argument("--core", action="store_true", help="measure benchmarks/core.txt's selection, as a bump does")
-    measuring.add_measuring(parser, rounds=2)
+    measuring.add_measuring(parser, ROUNDS, f", {STARTER_ROUNDS} for the starter benchmarks")
+    parser.set_defaults(rounds=None)
     return parser
 
 
@@ -58,7 +62,7 @@ def run(args):
     chosen = measuring.core_patterns(config, rows) if args.core else args.bench
     options = Options(
         patterns=chosen or [STARTER_BENCHMARKS],
-        rounds=args.rounds,
+        rounds=args.rounds or (ROUNDS if chosen else STARTER_ROUNDS),
         one_by_one=args.launch == "one-by-one",
         shared=args.shared,
         wait=not args.no_wait,

@@ -18,7 +18,8 @@ CORE = "core.txt"
 NOTHING_MEASURED = 4
 
 
-def add_measuring(parser: argparse.ArgumentParser, rounds: int) -> None:
+def add_measuring(parser: argparse.ArgumentParser, rounds: int, without: str = "") -> None:
+    """Add the options that both commands have; `without` says when another number of rounds is the default."""
     parser.add_argument(
         "--bench",
         metavar="REGEX",
@@ -27,7 +28,7 @@ def add_measuring(parser: argparse.ArgumentParser, rounds: int) -> None:
         help="measure the benchmarks whose `name(parameters)` has a match (may be repeated)",
     )
     parser.add_argument(
-        "--rounds", type=positive, default=rounds, metavar="N", help=f"processes a row (default: {rounds})"
+        "--rounds", type=positive, default=rounds, metavar="N", help=f"processes a row (default: {rounds}{without})"
     )
     parser.add_argument("--python", metavar="X.Y", help="the Python to build rows on (default: the one running this)")
     parser.add_argument("--machine", help="the name to store results under (default: this machine's)")
