@@ -272,8 +272,8 @@ class _Driver:
         selected = {env_name: set(items) for env_name, items in self._plan.selection.items()}
         counts = [
             len(figure.medians)
-            for row in Archive(self._results_dir).rows
-            if row.machine == self._machine["machine"] and row.env_name in selected
+            for row in Archive(self._results_dir, self._machine["machine"]).rows
+            if row.env_name in selected
             for (benchmark, _), figures in row.figures.items()
             for figure in figures[-1:]
             if figure.version == versions.get(benchmark) and Item(benchmark, figure.index) in selected[row.env_name]

@@ -147,8 +147,8 @@ def name_with_params(benchmark: str, params: Sequence[str]) -> str:
 class Archive:
     """All results under one folder. Reading costs time and memory once; every judgement shares it."""
 
-    def __init__(self, results_dir: str | pathlib.Path):
-        """Read everything; raises UserError when there is no such folder."""
+    def __init__(self, results_dir: str | pathlib.Path, machine: str | None = None):
+        """Read everything, or what is in one machine's folder; raises UserError when there is no such folder."""
         self.folder = pathlib.Path(results_dir)
         if not self.folder.is_dir():
             raise UserError(f"there is no results folder {results_dir}; name one with --results")
@@ -158,7 +158,8 @@ class Archive:
         self.sidecars: dict[Row, object] = {}
         self.benchmarks = self._read_benchmarks()
         for folder in sorted(path for path in self.folder.iterdir() if path.is_dir()):
-            self._read_machine(folder)
+            if machine in (None, folder.name):
+                self._read_machine(folder)
 
     def param_names(self, benchmark: str, count: int) -> list[str]:
         """Return the names of a benchmark's parameters, asv's default names where benchmarks.json has none that fit."""
